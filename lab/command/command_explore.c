@@ -27,7 +27,7 @@
 static struct {
     int64_t orders, others, instances, stock, version, fence, preemptions, max_steps;
     char *faults, *replay, *page, *options;
-    bool is_naive, is_json, is_stepped, is_game, has_choices;
+    bool is_naive, serves_all, is_json, is_stepped, is_game, has_choices;
 } set;
 
 static const struct setting table[] = {
@@ -60,6 +60,8 @@ static const struct setting table[] = {
      "add states and moves to --json and --page, so that a viewer can choose the moves", NULL},
     {"page", 0, SETTING_TEXT, &set.page, "", "write the schedule as an HTML page to this file",
      NULL},
+    {"serves-all", 0, SETTING_FLAG, &set.serves_all, NULL,
+     "also fail if a customer is turned away that could have waited", NULL},
     {"max-steps", 0, SETTING_INT, &set.max_steps, "0",
      "fail if one order alone makes more steps than this; 0: no limit", "0..400"},
     {"no-table", 0, SETTING_FLAG, &set.is_naive, NULL,
@@ -204,7 +206,8 @@ static int set_up(const struct strategy_spec *spec, struct exploration *it) {
                                      .version = (int)set.version,
                                      .fence = (int)set.fence,
                                      .instances = (int)set.instances,
-                                     .stock = (int)set.stock};
+                                     .stock = (int)set.stock,
+                                     .serves_all = set.serves_all};
     it->preemptions = (int)set.preemptions;
     it->is_naive = set.is_naive;
     if (spec->options.shards > MODEL_SHARDS)

@@ -25,7 +25,7 @@
 static struct {
     int64_t chapter, seed, jobs;
     char *chapters, *results, *csv, *gradescope, *page, *keep;
-    bool is_brief, is_live, is_class, has_names;
+    bool is_brief, is_first, is_live, is_class, has_names;
 } set;
 
 #define CHAPTERS_SETTING                                                                           \
@@ -48,6 +48,7 @@ static const struct setting check_table[] = {
     CHAPTERS_SETTING,
     SEED_SETTING,
     {"brief", 0, SETTING_FLAG, &set.is_brief, NULL, "do not print the failing schedules", NULL},
+    {"first", 0, SETTING_FLAG, &set.is_first, NULL, "end with the first check that fails", NULL},
     {.name = NULL}};
 
 static const struct settings_program check_program = {
@@ -195,6 +196,7 @@ static int command_grade_check(const char *path) {
         return EXIT_INTERNAL;
     (void)snprintf(grading->name, sizeof grading->name, "%s", path);
     grading->seed = (uint64_t)set.seed;
+    grading->is_first = set.is_first;
     code = command_grade_read("lab check", &grading->chapter, number);
     if (code == 0) {
         grading_make(grading, path, &is_interrupted);

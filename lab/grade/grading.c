@@ -41,6 +41,8 @@ static void make_all(struct grading *grading, const char *path, struct student_f
             return;
         }
         grading->attempted++;
+        if (grading->is_first && attempt->end != ATTEMPT_HOLDS)
+            break;
     }
     grading->file = GRADING_CHECKED;
 }
@@ -71,7 +73,8 @@ void grading_make(struct grading *grading, const char *path, const volatile bool
         grading_refuse(grading, GRADING_BROKEN, file.message);
         break;
     }
-    assert(grading->file != GRADING_CHECKED || grading->attempted == grading->chapter.check_count);
+    assert(grading->file != GRADING_CHECKED || grading->is_first ||
+           grading->attempted == grading->chapter.check_count);
     if (*is_interrupted)
         grading->file = GRADING_STOPPED;
     student_remove(&file);
@@ -100,6 +103,8 @@ static void print_bound(const struct check *check, const struct attempt *attempt
         fprintf(to, " --others %d", check->others);
     if (attempt->version > 0)
         fprintf(to, " --first-version %d", attempt->version);
+    if (check->serves_all)
+        fputs(" --serves-all", to);
     if (attempt->fence > 0)
         fprintf(to, " --first-fence %d", attempt->fence);
     if (check->options[0] != '\0') {
@@ -216,6 +221,8 @@ void grading_print(const struct grading *grading, FILE *to, bool has_story) {
     for (size_t i = 0; i < grading->attempted; i++)
         if (!print_line(grading, i, to) && failed++ == 0)
             print_failure(grading, i, to, has_story);
+    if (grading->file == GRADING_CHECKED && grading->attempted < grading->chapter.check_count)
+        fputs("  The other checks were not run.\n", to);
     fprintf(to, "  %d of 100 points\n", grading_points(grading));
     if (grading_points(grading) == 100)
         print_not_asked(&grading->chapter, to);

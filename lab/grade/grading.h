@@ -24,6 +24,7 @@ struct grading {
     enum grading_file file;
     char why[STUDENT_MESSAGE];
     uint64_t seed; /* of the checks' numbers (values.h) */
+    bool is_first; /* end with the first check that fails */
     struct attempt attempts[CHAPTER_CHECKS];
     size_t attempted;
 };

@@ -19,7 +19,7 @@ struct view_order {
 };
 
 struct view_end {
-    uint8_t has_fault, gave_back, skipped, freed;
+    uint8_t faults_made, gave_back, skipped, freed;
     uint16_t returned_count, bought_count;
     struct model_unit returned[2 * MODEL_UNITS];
     int32_t in_count[MODEL_SHARDS]; /* of `available`, that came back */
@@ -285,7 +285,7 @@ static struct view_end view_end_of(const struct model_world *world) {
     struct view_end end;
 
     memset(&end, 0, sizeof end);
-    end.has_fault = state->faults_made != 0;
+    end.faults_made = state->faults_made;
     end.gave_back = state->gave_back;
     end.skipped = state->skipped;
     end.freed = state->freed;
@@ -347,6 +347,21 @@ static bool view_is_served(const struct model_world *world) {
             (order->outcome == OUTCOME_SOLD_OUT && world->state.gave_back == 0));
 }
 
+/* A customer got a failure, or the answer to try again, although no fault but a crash happened. A
+ * dead holder's lock ends, so with a wait= that is long enough each customer can be served. */
+static bool is_turned_away(const struct model_world *world) {
+    if (world->setup.serves_all == 0 || (world->state.faults_made & ~(1U << FAULT_CRASH)) != 0)
+        return false;
+    for (int i = 0; i <= world->setup.orders; i++) {
+        const struct model_order *order = &world->state.orders[i];
+
+        if (order->state == ORDER_ENDED && order->outcome != OUTCOME_SOLD &&
+            order->outcome != OUTCOME_SOLD_OUT && order->outcome != OUTCOME_REPEATED)
+            return true;
+    }
+    return false;
+}
+
 static unsigned judge_answers(const struct model_world *world) {
     unsigned found = 0;
 
@@ -367,6 +382,8 @@ static unsigned judge_answers(const struct model_world *world) {
         found |= 1U << VIEW_SKIPS_WORK;
     if (world->state.freed != 0)
         found |= 1U << VIEW_FREES_ANOTHERS;
+    if (is_turned_away(world))
+        found |= 1U << VIEW_TURNED_AWAY;
     if (view_left(world) > 0 && !view_is_served(world))
         found |= 1U << ANOMALY_STUCK;
     return found;
@@ -550,6 +567,10 @@ unsigned view_tell(struct view *view, const struct model_world *world, char text
         say_stuck(to, world);
     else if ((found & (1U << VIEW_NO_ANSWER | 1U << VIEW_ENDLESS)) != 0)
         say_answers(to, world);
+    else if (is_turned_away(world))
+        fprintf(to, "A customer was turned away, though %s.",
+                world->state.faults_made == 0 ? "nothing had gone wrong"
+                                              : "only another order had died");
     else if (world->state.freed != 0)
         fprintf(to, "%c deleted a key that another order had set.",
                 first_letter(world->state.freed));

@@ -19,7 +19,8 @@
     X(NO_ANSWER, "NO-ANSWER", "a customer was told of a failure, but nothing had failed")          \
     X(ENDLESS, "ENDLESS", "an order does not end")                                                 \
     X(SKIPS_WORK, "SKIPS-WORK", "a unit was sold without the work of a sale")                      \
-    X(FREES_ANOTHERS, "FREES-ANOTHERS", "an order deleted a key that another order had set")
+    X(FREES_ANOTHERS, "FREES-ANOTHERS", "an order deleted a key that another order had set")       \
+    X(TURNED_AWAY, "TURNED-AWAY", "a customer was turned away that could have waited")
 
 enum view_anomaly {
     VIEW_FIRST = ANOMALY_COUNT - 1,

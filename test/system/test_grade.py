@@ -219,6 +219,13 @@ class Grading(unittest.TestCase):
         out, found = self.grade("--chapter", "1", "--chapters", self.chapters(**bound, serves_all=True))
         self.assertEqual(found["score"], 0)
         self.assertIn("A customer was turned away, though nothing had gone wrong.", out)
+        command = re.search(r"See it: .*lab explore 01\.c (.*)", out)[1].split()
+        self.assertIn("TURNED-AWAY", self.run_lab("explore", self.folder / "01.c", *command, code=1)[0])
+
+    def test_a_check_can_end_with_the_first_failure(self):
+        file = self.folder / "01.c"
+        file.write_text(strategy("(void)sale;\nreturn OUTCOME_BUSY;"))
+        self.assertIn("The other checks were not run.\n  0 of 100 points\n", self.run_lab("check", file, "--first", code=1)[0])
 
     def test_a_file_is_judged_at_the_numbers_that_it_looks_at(self):
         bound = {"orders": 2, "instances": 2, "stock": [2, 3], "preemptions": 2, "first_version": [0, 1000000], "options": "work=0"}
