@@ -5,7 +5,6 @@
 #include "servers.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- Requests that may arrive later or never: a write with a lost reply, and the last step of a
@@ -672,38 +671,4 @@ bool model_make(struct model_world *world, struct model_move move) {
 bool model_is_gone(const struct model_world *world, int index) {
     return world->state.orders[index].state == ORDER_KILLED &&
            (world->state.flying >> index & 1U) == 0;
-}
-
-/* ---- the faults' names */
-
-int model_faults_read(const char *text, unsigned *faults) {
-    *faults = 0;
-    if (strcmp(text, "none") == 0)
-        return 0;
-    while (*text != '\0') {
-        const size_t length = strcspn(text, ",");
-        int fault = 0;
-
-        while (fault < FAULT_COUNT &&
-               (strlen(sale_fault_name((enum sale_fault)fault)) != length ||
-                strncmp(sale_fault_name((enum sale_fault)fault), text, length) != 0))
-            fault++;
-        if (fault == FAULT_COUNT)
-            return -1;
-        *faults |= 1U << fault;
-        text += length + (text[length] == ',');
-    }
-    return 0;
-}
-
-char *model_faults_write(unsigned faults, const char *between, char text[MODEL_FAULTS_TEXT]) {
-    size_t used = 0;
-
-    text[0] = '\0';
-    for (int i = 0; i < FAULT_COUNT; i++)
-        if ((faults >> i & 1U) != 0)
-            used += (size_t)snprintf(text + used, MODEL_FAULTS_TEXT - used, "%s%s",
-                                     used > 0 ? between : "", sale_fault_name((enum sale_fault)i));
-    assert(used < MODEL_FAULTS_TEXT);
-    return text;
 }
