@@ -18,6 +18,7 @@ struct case_file {
     struct holding {
         int64_t unseen_ns, last_ns;
     } * until; /* by each item: until when one may have held unseen, and one of these or a dead one */
+    int64_t *believed_ns; /* by each item: when its worker's last check, answered held, was sent */
     int64_t slack_ms;
     struct oracle *oracle;
 };
@@ -139,18 +140,6 @@ static void judge_twins(struct case_file *file, const struct tenure *older,
     found(file, ORACLE_LATE_TOLD, twin);
 }
 
-/* The last check before this write that was answered with held, or the grant: when it was sent. */
-static int64_t belief_of(const struct history *history, size_t write, const struct tenure *tenure) {
-    for (size_t i = write; i > 0; i--) {
-        const struct history_item *item = &history->items[i - 1];
-
-        if (item->worker == tenure->worker && item->kind == HISTORY_CHECK &&
-            item->result == HISTORY_RESULT_HELD && item->at_ns >= tenure->got_ns)
-            return item->at_ns;
-    }
-    return tenure->got_ns;
-}
-
 /* Two kinds: an older holder that believed it held the lock although the newer one had written; and
  * a write that was on its way when its holder was stopped, which only a fence can stop. A write that
  * was on its way for another reason shows that the machine stalled. */
@@ -164,7 +153,7 @@ static void judge_write(struct case_file *file, size_t index) {
     file->oracle->refused += write->result == HISTORY_RESULT_REFUSED;
     if (older == NULL)
         return;
-    belief_ns = belief_of(file->history, index, older);
+    belief_ns = most(file->believed_ns[index], older->got_ns);
     was_stopped = has_fault_of(file, older->worker, HISTORY_STOPS, belief_ns, write->at_ns - 1);
     for (size_t i = 0; i < file->tenures.count; i++) {
         const struct tenure *newer = &file->tenures.rows[i];
@@ -438,6 +427,29 @@ static void case_close(struct case_file *file) {
     tenures_free(&file->tenures);
     free(file->faults);
     free(file->until);
+    free(file->believed_ns);
+}
+
+static int find_beliefs(struct case_file *file) {
+    const struct history *history = file->history;
+    uint32_t workers = 0;
+    int64_t *last;
+
+    for (size_t i = 0; i < history->count; i++)
+        if (history->items[i].worker != HISTORY_NOBODY && history->items[i].worker >= workers)
+            workers = history->items[i].worker + 1;
+    file->believed_ns = calloc(history->count + 1, sizeof *file->believed_ns);
+    last = calloc((size_t)workers + 1, sizeof *last);
+    for (size_t i = 0; last != NULL && file->believed_ns != NULL && i < history->count; i++) {
+        const struct history_item *item = &history->items[i];
+        int64_t *own = &last[least(item->worker, workers)];
+
+        file->believed_ns[i] = *own;
+        if (item->kind == HISTORY_CHECK && item->result == HISTORY_RESULT_HELD)
+            *own = item->at_ns;
+    }
+    free(last);
+    return last == NULL || file->believed_ns == NULL ? -1 : 0;
 }
 
 /* The rules ask these again and again, and a history may have thousands of requests. */
@@ -446,7 +458,8 @@ static int case_open(struct case_file *file) {
 
     file->faults = calloc(history->count + 1, sizeof *file->faults);
     file->until = calloc(history->count + 1, sizeof *file->until);
-    if (tenures_find(&file->tenures, history) != 0 || file->faults == NULL || file->until == NULL) {
+    if (tenures_find(&file->tenures, history) != 0 || find_beliefs(file) != 0 ||
+        file->faults == NULL || file->until == NULL) {
         case_close(file);
         return -1;
     }
