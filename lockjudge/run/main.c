@@ -262,9 +262,9 @@ static int run_plan(char *const *command) {
 
     if (set.sample > 0 && !set.has_pairs)
         return why_set(&run.why, "--sample chooses from --pairs: give both");
-    if (strcmp(set.junit, "-") == 0 || strcmp(set.page, "-") == 0)
-        return why_set(&run.why,
-                       "--junit and --page take a file: the report is on standard output");
+    if (strcmp(set.junit, "-") == 0 || strcmp(set.page, "-") == 0 || strcmp(set.history, "-") == 0)
+        return why_set(&run.why, "--junit and --page take a file, --history a folder: the report "
+                                 "is on standard output");
     if (set.junit[0] != '\0' && strcmp(set.junit, set.page) == 0)
         return why_set(&run.why, "--junit and --page name the same file");
     if (rows_plan(&run.report, &wish, &run.why) != 0)

@@ -134,7 +134,8 @@ class LockJudge(unittest.TestCase):
         self.assertIn("it is longer than 254 bytes", self.run_judge("--expect", f"all={'safe|' * 60}safe", "--", "true", code=64).stderr)
 
     def test_a_page_goes_to_a_file_of_its_own(self):
-        self.assertIn("--junit and --page take a file", self.run_judge("--page", "-", "--", "true", code=64).stderr)
+        for option in "--page", "--junit", "--history":
+            self.assertIn("the report is on standard output", self.run_judge(option, "-", "--", "true", code=64).stderr)
         with open(self.dir / "out", "w") as out:
             done = subprocess.run([str(ROOT / BUILD / "bin/lockjudge"), "--page", "/dev/stdout", "--", "true"], stdout=out, stderr=subprocess.PIPE,
                                   text=True)
