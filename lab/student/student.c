@@ -342,7 +342,7 @@ int student_line(struct student_file *file, uintptr_t at) {
 static bool is_idle(const char *line, size_t length) {
     static const char *const idle[] = {": In function ",
                                        ": At top level:", "some warnings being treated as errors",
-                                       ": note: include '<"};
+                                       "unknown warning option", ": note: include '<"};
 
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
         if (memmem(line, length, idle[i], strlen(idle[i])) != NULL)

@@ -16,7 +16,7 @@ CHEATS = ROOT / "test/cheats"
 CHECK = {"name": "three customers", "points": 100, "options": "", "orders": 3, "instances": 2, "stock": 2, "preemptions": 3,
          "faults": "none", "advice": "Sell."}
 
-# Each file of test/cheats, the class of trick that it stands for, and the reason that the grader gives.
+# Each file of test/cheats, the class of trick that it stands for, and the reason that the grader gives, or may give.
 CALLS, CHANNEL, MEMORY, IDENTITY, STATE, CLOCK, LOADING, LINKING, COMPILER, OUTPUT, LIMITS, ANSWERS, BLAME = (
     "calls functions of its process that are not on the list", "forges the channel of the verdict", "overwrites memory",
     "tells a check from a sale", "keeps state from one sale to the next", "looks at a clock", "runs when it is loaded",
@@ -35,11 +35,11 @@ TRICKS = {
     "says_that_it_was_killed": (CHANNEL, SYSTEM_CALL),
     "waits_for_ever": (BLAME, SYSTEM_CALL),
     "blocks_the_signal": (BLAME, "a loop without a store call does not end"),
-    "fills_the_memory": (BLAME, SIGNAL),
+    "fills_the_memory": (BLAME, SIGNAL, SYSTEM_CALL),  # beside AddressSanitizer's, libc's own malloc() begins with getrandom()
     "fills_the_compilers_memory": (BLAME, TOO_MUCH),
     "multiplies_its_macros": (BLAME, TOO_MUCH),
     "takes_the_linkers_name": (BLAME, "_DYNAMIC: the linker has this name"),
-    "overwrites_the_paper": (CHANNEL, OVERSOLD),
+    "overwrites_the_paper": (CHANNEL, OVERSOLD, OTHER_MEMORY),  # gcc or clang chooses what its code sees of the paper
     "overwrites_the_judge": (MEMORY, OVERSOLD),
     "overwrites_the_stack": (MEMORY, SIGNAL),
     "looks_at_ids": (IDENTITY, OTHER_IDS),
@@ -98,7 +98,7 @@ class Cheats(unittest.TestCase):
         (self.chapters / "01-one").mkdir(parents=True)
         (self.chapters / "01-one/chapter.json").write_text(json.dumps({"title": "One", "checks": [CHECK]}))
         libc = re.search(r"libc\.so\.6 => (\S+)", subprocess.run(["ldd", LAB], capture_output=True, text=True, check=True).stdout)[1]
-        self.places = {"lab": distances(LAB, "store_read_stock"), "libc": distances(libc, "snprintf", "-D")}
+        self.places = {"lab": distances(LAB, "store_read_stock"), "libc": distances(libc, "__stack_chk_fail", "-D")}
 
     def check(self, text, name):
         folder = Path(self.home.name) / name
@@ -117,12 +117,12 @@ class Cheats(unittest.TestCase):
             ended = list(pool.map(lambda path: self.check(path.read_text(), path.name.partition(".")[0]), files))
         for path, (code, out, err) in zip(files, ended):
             name = path.name.partition(".")[0]
-            trick, says = TRICKS[name]
+            trick, *says = TRICKS[name]
             with self.subTest(name, trick=trick):
                 self.assertEqual((code, err), (1, ""), out)
                 self.assertEqual(out.splitlines()[-1], "  0 of 100 points")
                 self.assertNotIn("  holds ", out)
-                self.assertIn(says, out)
+                self.assertTrue(any(text in out for text in says), out)
 
     def test_the_same_file_without_its_trick_gets_its_points(self):
         text = (CHEATS / "knows_the_ids.c.in").read_text()
