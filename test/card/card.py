@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 from mutants import MUTANTS
+from operators import key_of, mutants_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LAB = ROOT / os.environ.get("B", "build/gcc") / "bin/lab"
@@ -31,6 +32,8 @@ RIGHT = json.loads((ROOT / "lab/museum/right.json").read_text())
 LOCK_CHAPTERS = (2, 6, 7, 8, 9)
 LOCKS = ("redis", "redis-fair", "redis-wait", "redlock", "zookeeper", "zookeeper-unfair", "etcd", "pg-advisory", "mkdir", "flock")
 CHAPTERS = sorted(file.parent for file in (ROOT / "lab").glob("[0-9][0-9]-*/exercise.c"))
+CHECKS = {int(chapter.name[:2]): json.loads((chapter / "chapter.json").read_text())["checks"] for chapter in CHAPTERS}
+GENERATED = json.loads((ROOT / "test/card/generated.json").read_text())
 
 
 def explore(source, **bound):
@@ -45,16 +48,23 @@ def explore(source, **bound):
     return violation is None, violation["anomalies"] if violation else []
 
 
-def grade(file, number):
+def grade(file, number, *flags):
     """Returns the points of a file, and the names of the checks that fail."""
-    done = subprocess.run([LAB, "check", file, "--chapter", str(number), "--brief"], cwd=ROOT, stdin=subprocess.DEVNULL,
+    names = [check["name"] for check in CHECKS[number]]
+    done = subprocess.run([LAB, "check", file, "--chapter", str(number), "--brief", *flags], cwd=ROOT, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=300)
     total = re.search(r"^  (\d+) of 100 points$", done.stdout, re.M)
     if done.returncode not in (0, 1) or not total:
         raise SystemExit(f"card: lab check {file}: {done.returncode}: {done.stdout}{done.stderr}")
     if " error: " in done.stdout:
         raise SystemExit(f"card: {file} does not compile: {done.stdout}")
-    return int(total[1]), re.findall(r"^  FAILS .* of +\d+  (.*?)(?:: \d+ of \d+ schedules fail)?$", done.stdout, re.M)
+    failing = re.findall(r"^  FAILS +0 of +\d+  (.*)$", done.stdout, re.M)
+    return int(total[1]), [next(name for name in names if re.match(re.escape(name) + r"(?:: |$)", line)) for line in failing]
+
+
+def grade_wrong(file, number, wrong):
+    """The same. For a wrong file the first check that fails is enough."""
+    return grade(file, number, *(["--first"] if wrong else []))
 
 
 # ---- each returns rows: (name, place, is it wrong, did it pass, the findings)
@@ -63,7 +73,7 @@ def judge_bug(bug):
     """Explores a bug within its own bound, and grades it for a chapter."""
     file = ROOT / "lab/museum" / bug["file"]
     passed, found = explore(file, **{name: bug[name] for name in BOUND if name in bug})
-    points, failing = grade(file, bug["chapter"])
+    points, failing = grade_wrong(file, bug["chapter"], True)
     return [(bug["file"], "its bound", True, passed, " ".join(found)),
             (bug["file"], f"chapter {bug['chapter']}", True, points == 100, "; ".join(failing))]
 
@@ -132,9 +142,28 @@ def judge_mutant(mutant, folder, index):
     file = Path(folder) / f"{index}.c"
     includes = "" if "<stdio.h>" in text else "#include <stdio.h>\n"
     file.write_text(includes + as_exercise(after(text) if callable(after) else text.replace(before, after)))
-    points, failing = grade(file, number)
+    points, failing = grade_wrong(file, number, wrong)
     name = source.removeprefix("strategies/").removeprefix("lab/")
     return f"{name}: {what}", str(number), wrong, points == 100, "; ".join(failing)
+
+
+def generated():
+    """Returns (mutant, text) for each line of generated.json. The operators must still make it."""
+    made = {}
+    for source in sorted({mutant["file"] for mutant in GENERATED}):
+        made |= {key_of(text): text for _, _, _, text in mutants_of((ROOT / source).read_text())}
+    missing = [mutant for mutant in GENERATED if mutant["key"] not in made]
+    if missing:
+        raise SystemExit(f"card: {missing[0]['file']} has changed: run test/card/oracle.py")
+    return [(mutant, made[mutant["key"]]) for mutant in GENERATED]
+
+
+def judge_generated(mutant, text, folder):
+    file = Path(folder) / f"{mutant['key']}.c"
+    file.write_text(text)
+    points, failing = grade_wrong(file, mutant["chapter"], bool(mutant["wrong"]))
+    name = mutant["file"].removeprefix("lab/")
+    return f"{name}: {mutant['edit']}".replace("|", "\\|"), str(mutant["chapter"]), bool(mutant["wrong"]), points == 100, "; ".join(failing)
 
 
 def measure():
@@ -150,11 +179,12 @@ def measure():
                                                                   if is_fenced == (number > 6) and not
                                                                   (is_fenced and name in ("mkdir", "flock"))])
         mutants = pool.map(lambda pair: judge_mutant(pair[1], folder, pair[0]), enumerate(MUTANTS))
+        made = pool.map(lambda each: judge_generated(*each, folder), generated())
         return {"the museum": [row for rows in bugs for row in rows],
                 "right": [row for rows in rights for row in rows],
                 "strategies": [row for rows in references for row in rows], "chapters": list(files),
                 "locks": list(locks),
-                "mutants": list(mutants)}
+                "mutants": list(mutants), "generated": list(made)}
 
 
 # ---- the page
@@ -170,7 +200,8 @@ PARTS = {
     "the museum": (
         "planted bugs",
         "[lab/museum](../lab/museum) has {count} strategies with one bug each. `museum.json` has the smallest bound that shows the bug,\n"
-        "and a bound that cannot show it. Each of them must fail within its smallest bound, and must lose points in its chapter.",
+        "and a bound that cannot show it. Each of them must fail within its smallest bound, and must lose points in its chapter: the first\n"
+        "check that fails is named.",
         ("file", "in", "found")),
     "right": (
         "right in unusual ways",
@@ -193,8 +224,15 @@ PARTS = {
         "its strategy survives the faults of that chapter, or has a fence and survives a crash, and if it does what the chapter asks for.",
         ("lock", "chapter", "fails")),
     "mutants": (
-        "mutants",
-        "An answer or a strategy with one edit, graded by a chapter. A mutant that its chapter cannot tell from an answer must pass.",
+        "mutants by hand",
+        "An answer or a strategy with one edit, graded by a chapter. A mutant that its chapter cannot tell from an answer must pass. Of a\n"
+        "wrong one the first check that fails is named.",
+        ("edit", "chapter", "fails")),
+    "generated": (
+        "generated mutants",
+        "`test/card/operators.py` changes one place of a right file: it drops a statement, swaps two, negates a condition, takes an error\n"
+        "for success, releases on some paths only, or exchanges a constant. `test/card/oracle.py` has judged them without the grader, by\n"
+        "explorations within larger bounds.",
         ("edit", "chapter", "fails")),
 }
 
