@@ -96,6 +96,8 @@ int command_class(const struct command_class *its) {
         progress.begun_ms = progress.told_ms = clock_now_ms();
         class_grade(&class, its->processes > 0 ? (size_t)its->processes : processors(),
                     its->is_interrupted, command_class_tell);
+        if (*its->is_interrupted && isatty(STDERR_FILENO) != 0)
+            putc('\n', stderr); /* the line of progress has no end */
         code = command_class_tell_all(its, &class);
     }
     class_free(&class);
