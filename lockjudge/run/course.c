@@ -159,11 +159,8 @@ static bool is_doubtful(const struct trial_setup *setup, const struct oracle *or
                         unsigned tries) {
     const bool is_lost =
         oracle->verdict > ORACLE_SAFE || oracle->findings[ORACLE_LOST_UNDER_LOAD].count > 0;
-    bool has_load = false;
 
-    for (int i = 0; i < FAULT_PAIR && setup->cases[i].fault != NULL; i++)
-        has_load = has_load || (setup->cases[i].fault->flags & HISTORY_LOADS) != 0;
-    return has_load && is_lost && tries < 2;
+    return setup->cases[0].fault->flags & HISTORY_LOADS && is_lost && tries < 2;
 }
 
 /* One trial, again if it is in doubt. False: the row ends here. */
