@@ -171,9 +171,8 @@ int client_load_begin(struct fault_site *site, struct why *why) {
 /* How long the machine kept the worker from its load. */
 int client_load_end(struct fault_site *site, struct why *why) {
     struct load *load = site->kept;
-    struct history_item stall = {.at_ns = load->began_ns,
-                                 .kind = HISTORY_STALL,
-                                 .worker = site->victim_number};
+    struct history_item stall = {
+        .at_ns = load->began_ns, .kind = HISTORY_STALL, .worker = site->victim_number};
 
     (void)why;
     if (worker_is_alive(site->victim)) {

@@ -401,8 +401,7 @@ static void judge_item(struct case_file *file, size_t index) {
         break;
     case HISTORY_STALL:
         if (item->worker == HISTORY_NOBODY)
-            file->oracle->stalled_ns =
-                most(file->oracle->stalled_ns, item->end_ns - item->at_ns);
+            file->oracle->stalled_ns = most(file->oracle->stalled_ns, item->end_ns - item->at_ns);
         break;
     case HISTORY_CHECK:
     case HISTORY_RELEASE:

@@ -120,8 +120,9 @@ static void tell_item(struct telling *telling, const struct history_item *item) 
             tell(telling, item->at_ns, "the machine stalls for %.0f ms",
                  (double)(item->end_ns - item->at_ns) / 1e6);
         else
-            tell(telling, item->at_ns, "from now on worker %u waits for a processor, %.0f ms in all",
-                 who, (double)(item->end_ns - item->at_ns) / 1e6);
+            tell(telling, item->at_ns,
+                 "from now on worker %u waits for a processor, %.0f ms in all", who,
+                 (double)(item->end_ns - item->at_ns) / 1e6);
         break;
     }
 }

@@ -33,7 +33,7 @@ struct strike {
     struct contender *target; /* NULL before it begins */
     int64_t begun_ns, ended_ns;
     int64_t struck_ns; /* it took effect before; INT64_MAX until that is known */
-    bool is_waking; /* it is about to end */
+    bool is_waking;    /* it is about to end */
 };
 
 struct stage {
