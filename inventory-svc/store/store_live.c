@@ -119,7 +119,7 @@ static void store_live_note_empty(struct product *product, const struct stock_ro
         product->seen_empty &= ~row_bit(row->shard);
 }
 
-static enum outcome live_read_row(struct sale *sale, int shard, struct stock_row *row) {
+static enum outcome live_read_stock(struct sale *sale, int shard, struct stock_row *row) {
     struct live_sale *live = live_of(sale);
     const struct stock_read read = {.on = live->conn,
                                     .product_id = live->product->id,
@@ -131,20 +131,12 @@ static enum outcome live_read_row(struct sale *sale, int shard, struct stock_row
 
     live->cost.postgres++;
     outcome = stock_sql_read(live->store->pool, &read, row, &server_us, live->why);
-    if (outcome == OUTCOME_OK)
-        live->server_ahead_us = server_us - clock_now_ms() * 1000; /* at least so much */
-    return outcome;
-}
-
-static enum outcome live_read_stock(struct sale *sale, int shard, struct stock_row *row) {
-    struct live_sale *live = live_of(sale);
-    const enum outcome outcome = live_read_row(sale, shard, row);
-
-    if (outcome == OUTCOME_OK) {
-        lock_saw_fence(&live->lock, row->fence);
-        store_live_note_empty(live->product, row);
-    }
-    return outcome;
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    live->server_ahead_us = server_us - clock_now_ms() * 1000; /* at least so much */
+    lock_saw_fence(&live->lock, row->fence);
+    store_live_note_empty(live->product, row);
+    return OUTCOME_OK;
 }
 
 /* An unanswered write keeps its own message, which is more precise. */
@@ -590,7 +582,7 @@ static enum outcome live_read_for_update(struct sale *sale, int shard, enum row_
     if (outcome != OUTCOME_OK)
         return outcome;
     live->server_ahead_us = server_us - clock_now_ms() * 1000;
-    return sale->options->returns_to_count ? live_read_row(sale, row->shard, row) : OUTCOME_OK;
+    return sale->options->returns_to_count ? live_read_stock(sale, row->shard, row) : OUTCOME_OK;
 }
 
 /* Other sales get the connection once the server has rolled back. */

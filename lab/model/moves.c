@@ -266,22 +266,12 @@ static bool is_to_crash(const struct model_world *world, int index) {
                                           has_transaction(world, index) || has_keys(world, index));
 }
 
-/* The system closes a dead process's connection behind its last bytes. The server reads both within
- * this time, and then ends the transaction. */
-#define CLOSES_MS 1000
-
-/* A request of a dead process arrives within this time: before its lease expires, because the live
- * store gives it that deadline; in a transaction, before its connection ends. */
-static int64_t lands_ms(const struct model_world *world, int index) {
-    const struct model_order *order = &world->state.orders[index];
-    const int64_t most_ms = has_transaction(world, index) ? CLOSES_MS : LANDS_MS,
-                  ttl_ms = world->setup.options.ttl_ms;
-
-    return is_leased(&order->lock) && ttl_ms < most_ms ? ttl_ms : most_ms;
-}
-
+/* Its request arrives before its lease expires, because the live store gives it that deadline. */
 static void kill_order(struct model_world *world, int index) {
     struct model_order *order = &world->state.orders[index];
+    const bool is_in = has_transaction(world, index);
+    const int64_t ttl_ms = world->setup.options.ttl_ms, most_ms = is_in ? CLOSES_MS : LANDS_MS;
+    const int64_t lands_ms = is_leased(&order->lock) && ttl_ms < most_ms ? ttl_ms : most_ms;
     const bool flies = is_flying(world, index);
 
     if (order->waits == WAITS_LOCK)
@@ -293,8 +283,8 @@ static void kill_order(struct model_world *world, int index) {
     }
     world->state.flying |= (uint8_t)(1U << index);
     world->state.batches[index].waiting = 0;
-    order->due_ms = world->state.now_ms + lands_ms(world, index);
-    if (has_transaction(world, index))
+    order->due_ms = world->state.now_ms + lands_ms;
+    if (is_in)
         world->state.txns[index].idle_ms = order->due_ms;
     memset(&order->lock, 0, sizeof order->lock);
 }

@@ -291,6 +291,9 @@ uint64_t model_mix(uint64_t hash, const void *bytes, size_t size);
 /* Requests without an answer. A statement or its commit lands within LANDS_MS of its sending, as in
  * the live store. */
 #define LANDS_MS 7000
+/* The system closes a dead process's connection behind its last bytes. The server reads both within
+ * this time, and ends the transaction. */
+#define CLOSES_MS 1000
 /* Put a write on its way, and answer UNKNOWN. */
 enum outcome model_lose_write(struct model_sale *sale, struct model_flight flight);
 /* Call model_step(). False: the request never arrives and has no effect. Then this has answered

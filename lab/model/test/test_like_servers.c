@@ -357,8 +357,8 @@ static void begin_pairs(struct run *run) {
 
 static void begin_run(struct run *run, unsigned seed) {
     static const char *const specs[] = {"none,wait=0ms", "sharded-skip,shards=3,wait=0ms",
-                                        "pg-row,return=count,wait=0ms",
-                                        "pg-serializable,wait=0ms", "pg-nowait,wait=0ms"};
+                                        "pg-row,return=count,wait=0ms", "pg-serializable,wait=0ms",
+                                        "pg-nowait,wait=0ms"};
     static const enum lock_kind kinds[] = {LOCK_LOCAL,     LOCK_REDIS,  LOCK_MKDIR,
                                            LOCK_FLOCK,     LOCK_RWLOCK, LOCK_STAMPED,
                                            LOCK_REENTRANT, LOCK_SPIN,   LOCK_TABLE};
