@@ -39,7 +39,7 @@ TRICKS = {
     "fills_the_compilers_memory": (BLAME, TOO_MUCH),
     "multiplies_its_macros": (BLAME, TOO_MUCH),
     "takes_the_linkers_name": (BLAME, "_DYNAMIC: the linker has this name"),
-    "overwrites_the_paper": (CHANNEL, OVERSOLD, OTHER_MEMORY),  # gcc or clang chooses what its code sees of the paper
+    "overwrites_the_paper": (CHANNEL, OVERSOLD, OTHER_MEMORY),  # its compiler decides how much of it its own code sees
     "overwrites_the_judge": (MEMORY, OVERSOLD),
     "overwrites_the_stack": (MEMORY, SIGNAL),
     "looks_at_ids": (IDENTITY, OTHER_IDS),
