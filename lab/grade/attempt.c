@@ -235,25 +235,20 @@ static void attempt_explore(void) {
 static bool attempt_meet(struct pupil *pupil, const char *path, unsigned shift,
                          struct pupil_hello *hello) {
     struct why why;
+    const enum pupil_end end = pupil_start(pupil, path, shift, at.is_interrupted, hello, &why);
 
-    switch (pupil_start(pupil, path, shift, at.is_interrupted, hello, &why)) {
-    case PUPIL_OK:
-        if (hello->loaded == STUDENT_OK)
-            return true;
+    if (end == PUPIL_OK && hello->loaded == STUDENT_OK)
+        return true;
+    if (end == PUPIL_OK) {
         pupil_stop(pupil);
         conclude(at.attempt, hello->loaded == STUDENT_BROKEN ? ATTEMPT_BROKEN : ATTEMPT_VIOLATED,
                  "%s", hello->why);
-        return false;
-    case PUPIL_STOPPED:
-        conclude(at.attempt, ATTEMPT_STOPPED, "%s", why.text);
-        return false;
-    case PUPIL_BROKEN:
-        conclude(at.attempt, ATTEMPT_BROKEN, "%s", why.text);
-        return false;
-    case PUPIL_DIED:
-    case PUPIL_ENDLESS:
-        conclude(at.attempt, ATTEMPT_DIED, "%s", why.text);
-        return false;
+    } else {
+        conclude(at.attempt,
+                 end == PUPIL_STOPPED  ? ATTEMPT_STOPPED
+                 : end == PUPIL_BROKEN ? ATTEMPT_BROKEN
+                                       : ATTEMPT_DIED,
+                 "%s", why.text);
     }
     return false;
 }

@@ -31,19 +31,13 @@ static struct plan_node *plan_fail(struct plan *plan, enum plan_end end, const c
 }
 
 enum plan_end plan_end_of(enum pupil_end end) {
-    switch (end) {
-    case PUPIL_OK:
-        break;
-    case PUPIL_DIED:
-        return PLAN_DIED;
-    case PUPIL_ENDLESS:
-        return PLAN_ENDLESS;
-    case PUPIL_STOPPED:
-        return PLAN_STOPPED;
-    case PUPIL_BROKEN:
-        return PLAN_BROKEN;
-    }
-    return PLAN_OK;
+    static const enum plan_end ends[] = {[PUPIL_OK] = PLAN_OK,
+                                         [PUPIL_DIED] = PLAN_DIED,
+                                         [PUPIL_ENDLESS] = PLAN_ENDLESS,
+                                         [PUPIL_STOPPED] = PLAN_STOPPED,
+                                         [PUPIL_BROKEN] = PLAN_BROKEN};
+
+    return ends[end];
 }
 
 /* ---- ask for the next call */
@@ -56,6 +50,26 @@ static void write_replies(struct paper *paper, const struct plan_node *parent,
         paper->replies[parent->depth] = *last;
         last = &parent->reply;
     }
+}
+
+/* Write a question: the sale up to `node`. */
+static struct paper *write_question(struct pupil *pupil, const struct sale_options *options,
+                                    const struct plan_node *node) {
+    struct paper *paper = pupil_paper(pupil);
+
+    paper->is_prepare = node->is_prepare;
+    memcpy(paper->order_id, node->order_id, sizeof paper->order_id);
+    memcpy(paper->instance, node->instance, sizeof paper->instance);
+    paper->options = *options;
+    write_replies(paper, node->parent, &node->reply);
+    return paper;
+}
+
+/* Ask the question on the paper. False: plan->end is set. */
+static bool plan_has_answer(struct plan *plan, struct pupil *pupil) {
+    plan->end = plan_end_of(pupil_ask(pupil, &plan->why));
+    plan->crashed_at = pupil->crashed_at;
+    return plan->end == PLAN_OK;
 }
 
 /* True if the calls on the paper are those of the tree, up to `node`. */
@@ -73,27 +87,20 @@ static bool is_as_planned(const struct paper *paper, const struct plan_node *nod
     "it asked its store for something that no function of store.h asks for: look for a wild "      \
     "pointer"
 
+/* The paper has the call of `node`, and nothing else has changed. */
 static struct plan_node *add_node(struct plan *plan, const struct sale *sale,
-                                  struct plan_node *parent, const struct reply *reply) {
+                                  struct plan_node *node) {
     const struct paper *paper = plan->pupil->paper;
-    const uint32_t depth = parent != NULL ? parent->depth + 1 : 0;
-    struct plan_node *node = &plan->room[plan->count]; /* plan_ask() has looked at the bound */
 
-    node->call = paper->calls[depth];
-    if (paper->calls_count != depth + 1 || !is_as_planned(paper, parent) ||
-        !call_is_possible(&node->call, sale)) {
-        const bool differs = paper->calls_count != depth + 1 || !is_as_planned(paper, parent);
-
-        return plan_fail(plan, differs ? PLAN_DIFFERS : PLAN_DIED, differs ? DIFFERS : OUT_OF_TURN);
-    }
+    if (paper->calls_count != node->depth + 1 || !is_as_planned(paper, node->parent))
+        return plan_fail(plan, PLAN_DIFFERS, DIFFERS);
+    node->call = paper->calls[node->depth];
+    if (!call_is_possible(&node->call, sale))
+        return plan_fail(plan, PLAN_DIED, OUT_OF_TURN);
     memcpy(node->message, paper->message, sizeof node->message - 1);
-    node->depth = depth;
-    node->parent = parent;
-    if (reply != NULL)
-        node->reply = *reply;
-    if (parent != NULL) {
-        node->sibling = parent->child;
-        parent->child = node;
+    if (node->parent != NULL) {
+        node->sibling = node->parent->child;
+        node->parent->child = node;
     }
     node->next = plan->nodes;
     plan->nodes = node;
@@ -106,8 +113,6 @@ static struct plan_node *plan_ask(struct plan *plan, const struct sale *sale, in
                                   bool is_prepare, struct plan_node *parent,
                                   const struct reply *reply) {
     struct plan_node *node;
-    enum pupil_end end;
-    struct paper *paper;
 
     if (plan->end != PLAN_OK)
         return &given_up;
@@ -116,26 +121,17 @@ static struct plan_node *plan_ask(struct plan *plan, const struct sale *sale, in
                          "an order does not end: it calls the store again and again");
     if (plan->count >= PLAN_NODES)
         return plan_fail(plan, PLAN_TOO_LARGE, "it does something else after each answer");
-    paper = pupil_paper(plan->pupil);
-    paper->is_prepare = is_prepare;
-    (void)snprintf(paper->order_id, sizeof paper->order_id, "%s", sale->order_id);
-    (void)snprintf(paper->instance, sizeof paper->instance, "%s", sale->instance);
-    paper->options = *sale->options;
-    write_replies(paper, parent, reply);
-    end = pupil_ask(plan->pupil, &plan->why);
-    if (end != PUPIL_OK) {
-        plan->end = plan_end_of(end);
-        plan->crashed_at = plan->pupil->crashed_at;
-        return &given_up;
-    }
-    node = add_node(plan, sale, parent, reply);
-    if (node != &given_up) {
-        node->index = index;
-        node->is_prepare = is_prepare;
-        (void)snprintf(node->order_id, sizeof node->order_id, "%s", sale->order_id);
-        (void)snprintf(node->instance, sizeof node->instance, "%s", sale->instance);
-    }
-    return node;
+    node = &plan->room[plan->count];
+    node->parent = parent;
+    node->depth = parent != NULL ? parent->depth + 1 : 0;
+    node->index = index;
+    node->is_prepare = is_prepare;
+    (void)snprintf(node->order_id, sizeof node->order_id, "%s", sale->order_id);
+    (void)snprintf(node->instance, sizeof node->instance, "%s", sale->instance);
+    if (reply != NULL)
+        node->reply = *reply;
+    (void)write_question(plan->pupil, sale->options, node);
+    return plan_has_answer(plan, plan->pupil) ? add_node(plan, sale, node) : &given_up;
 }
 
 /* ---- sell by the tree */
@@ -382,25 +378,11 @@ static void shift_call_back(struct call *call, const struct call *planned,
 
 /* ---- ask again */
 
-/* Write a question again: the sale up to `node`. */
-static struct paper *write_again(struct pupil *pupil, const struct sale_options *options,
-                                 const struct plan_node *node) {
-    struct paper *paper = pupil_paper(pupil);
-
-    paper->is_prepare = node->is_prepare;
-    memcpy(paper->order_id, node->order_id, sizeof paper->order_id);
-    memcpy(paper->instance, node->instance, sizeof paper->instance);
-    paper->options = *options;
-    write_replies(paper, node->parent, &node->reply);
-    return paper;
-}
-
 /* Ask for the sale up to `node`, under these names. True: it did the same, or plan->end is set. */
 static bool is_same_again(struct plan *plan, struct pupil *pupil,
                           const struct sale_options *options, const struct plan_node *node,
                           const struct names *names, uint32_t shift) {
-    struct paper *paper = write_again(pupil, options, node);
-    enum pupil_end end;
+    struct paper *paper = write_question(pupil, options, node);
 
     paper->shift = shift;
     paper->rehearsals = 1U << shift % REHEARSALS;
@@ -408,12 +390,8 @@ static bool is_same_again(struct plan *plan, struct pupil *pupil,
     names_replace(names, paper->instance, false);
     for (uint32_t i = 0; i < paper->replies_count; i++)
         names_replace(names, paper->replies[i].text, false);
-    end = pupil_ask(pupil, &plan->why);
-    if (end != PUPIL_OK) {
-        plan->end = plan_end_of(end);
-        plan->crashed_at = pupil->crashed_at;
+    if (!plan_has_answer(plan, pupil))
         return true;
-    }
     for (uint32_t i = 0; i < paper->calls_count && i < PAPER_CALLS; i++) {
         paper->calls[i].key[CALL_TEXT - 1] = paper->calls[i].value[CALL_TEXT - 1] = '\0';
         names_replace(names, paper->calls[i].key, true);
@@ -461,7 +439,7 @@ void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_op
 static uint64_t first_other_call(struct plan *plan, struct pupil *pupil,
                                  const struct sale_options *options, const struct plan_node *node,
                                  const struct plan_shift *by) {
-    struct paper *paper = write_again(pupil, options, node);
+    struct paper *paper = write_question(pupil, options, node);
     uint64_t found = 0;
     enum pupil_end end;
 
