@@ -128,7 +128,7 @@ def judge_one(pair, folder):
 
 
 def some(made):
-    """Leaves out those that do not compile, and all but a few right ones of each file."""
+    """Without the mutants that do not compile. Of the right ones of a file there are only a few."""
     right = {}
     for each in made:
         if each["wrong"] == "":
