@@ -298,14 +298,15 @@ class Grading(unittest.TestCase):
         check = ["check", "01.c", "--chapter", "1", "--chapters", "../chapters"]
         self.chapters()
         go = 'cd "$0/handed-in"'
-        full, least = "set TMPDIR to a folder with room", "mount -t tmpfs -o size={}k none $TMPDIR && " + go
+        full, least = "set TMPDIR to a folder with room", "mount -t tmpfs -o size={}k none /mnt && export TMPDIR=/mnt && " + go
         for change, code, says in [
                 (f"mount -t tmpfs -o noexec none $TMPDIR && {go}", 0, ""), (f"mount -t tmpfs -o ro none $TMPDIR && {go}", 0, ""),
                 ('mount --bind "$0" /mnt && mount -t tmpfs -o ro none /tmp && cd /mnt/handed-in', 70, "set TMPDIR to a folder that"),
                 ('mount --bind "$0" /mnt && mount -t tmpfs -o noexec none /tmp && cd /mnt/handed-in', 70, "it is mounted noexec: set TMPDIR"),
                 ('mount --bind "$0" /mnt && mount -o remount,bind,ro /mnt && cd /mnt/handed-in && export HOME=/mnt', 0, ""),
                 (f"mount -t tmpfs none /proc && {go}", 70, "mount -t proc proc /proc"),
-                (f"mount -t tmpfs none /dev && {go}", 70, "/dev/null or the folder of temporary files cannot be opened"),
+                ('mount --bind "$0" /mnt && mount -t tmpfs none /dev && cd /mnt/handed-in', 70,
+                 "/dev/null or the folder of temporary files cannot be opened"),
                 (least.format(4) + " && head -c 4096 /dev/zero >$TMPDIR/all", 70, full),
                 *((least.format(size), None, full) for size in (4, 24, 32, 36, 48))]:
             with self.subTest(change):
@@ -316,7 +317,7 @@ class Grading(unittest.TestCase):
                     self.assertEqual(out, "")
                     self.assertIn(says, err)
         ended, out, err = self.elsewhere(least.format(4) + " && head -c 4096 /dev/zero >$TMPDIR/all && export TMPDIR=/tmp", "grade", ".",
-                                         *check[2:], "--results", f"{self.temporary}/results.json")
+                                         *check[2:], "--results", "/mnt/results.json")
         self.assertEqual(ended, 70, out + err)
         self.assertIn("results.json: No space left on device", err)
 
