@@ -328,7 +328,7 @@ class Commands(unittest.TestCase):
 
     def test_a_number_to_reach_is_relative_to_the_answer(self):
         self.assertIn("chapter 1 has no number to reach", self.lab("run", "1", "--reach", code=64))
-        told = self.lab("run", "12", "--reach", "--rate", "100", "--requests", "40", "--stock", "20", code=(0, 99))
+        told = self.lab("run", "12", "--reach", "--rate", "400", "--requests", "40", "--stock", "20", code=(0, 99))
         self.assertEqual(told.count("exercise: sold all 20 units once each and refused the other 20"), 2)
         for limit in ("rate>-20%", "p(99)<+50ms", "retries<+0.1"):
             self.assertIn(f"exercise, {limit}: A ", told)
