@@ -39,7 +39,7 @@ def cpu_of(*command):
 
 def flags_of(check):
     names = {"orders": "orders", "others": "others", "instances": "instances", "stock": "stock", "first_version": "first-version",
-             "first_fence": "first-fence", "preemptions": "preemptions", "faults": "faults", "options": "options"}
+             "first_fence": "first-fence", "stall_ms": "stall-ms", "preemptions": "preemptions", "faults": "faults", "options": "options"}
     # Of a range take the least number.
     values = {name: check[name][0] if isinstance(check[name], list) else check[name] for name in names if name in check}
     return [f"--{names[name]}={value}" for name, value in values.items()]

@@ -161,14 +161,32 @@ static int open_locks(void) {
                         lk_status_text(status));
 }
 
-static int main_open_redis(void) {
-    const struct redis_options options = {.url = set.redis, .name = name};
-    int err = redis_open(&store.kv, store.loop, &options);
+static int open_redis_at(const char *url, const char *variable, struct redis **redis) {
+    const struct redis_options options = {.url = url, .name = name};
+    int err = redis_open(redis, store.loop, &options);
 
     if (err == 0)
         return 0;
-    return service_fail(err == UV_EINVAL ? EX_USAGE : EX_SOFTWARE, "INVENTORY_SVC_REDIS: %s",
+    return service_fail(err == UV_EINVAL ? EX_USAGE : EX_SOFTWARE, "%s: %s", variable,
                         err == UV_EINVAL ? "not a redis:// URL" : uv_strerror(err));
+}
+
+static int main_open_redis(void) {
+    int code = open_redis_at(set.redis, "INVENTORY_SVC_REDIS", &store.kv);
+    char *url = set.redlock, none[] = "";
+
+    /* The servers of redlock, for raw commands. */
+    if (strncmp(url, "redlock:", 8) == 0)
+        url += 8;
+    for (int i = 0; i < KV_SERVERS && code == 0 && *url != '\0'; i++) {
+        char *end = url + strcspn(url, ",?"), after = *end;
+
+        *end = '\0';
+        code = open_redis_at(url, "INVENTORY_SVC_REDLOCK", &store.others[i]);
+        *end = after;
+        url = after == ',' ? end + 1 : none;
+    }
+    return code;
 }
 
 /* A pool of its own, because a pooler may be slow or gone. */
@@ -308,6 +326,9 @@ static void close_rest(void *data) {
         pg_pool_close(store.locks.pooled, main_on_closed, NULL);
     if (store.kv != NULL)
         redis_close(store.kv, main_on_closed, NULL);
+    for (int i = 0; i < KV_SERVERS; i++)
+        if (store.others[i] != NULL)
+            redis_close(store.others[i], main_on_closed, NULL);
     lab_events_close(store.lab);
     store.lab = NULL;
     service_close_pool();

@@ -175,15 +175,19 @@ static void live_note_command(struct live_sale *live, const struct kv_call *call
 #define KV_MS     1000 /* of a command */
 #define KEY_BYTES (UUID_TEXT + KV_TEXT + 8)
 
-extern const struct redis_script store_delete_if_equal;
+extern const struct redis_script store_delete_if_equal, store_steps;
 
 /* A command that a fiber waits for; on its stack. */
 struct kv_waiting {
     struct redis_call redis;
     struct kv_call *call;
     struct fiber_event answered;
-    char key[KEY_BYTES], ttl[24];
+    char keys[KV_STEPS][KEY_BYTES], ttls[KV_STEPS][24];
 };
+
+static bool is_script(const struct kv_call *call) {
+    return call->then != NULL || call->command == KV_IS;
+}
 
 /* A reply of an unexpected type is no yes. */
 static bool is_yes(enum kv_command command, const redisReply *reply) {
@@ -198,11 +202,28 @@ static bool is_yes(enum kv_command command, const redisReply *reply) {
     return false;
 }
 
-static void kv_live_read_reply(struct kv_call *call, const redisReply *reply) {
-    call->is_yes = is_yes(call->command, reply);
+static void read_step(struct kv_call *call, const redisReply *reply, bool is_yes) {
+    call->is_yes = is_yes;
     call->reply[0] = '\0';
-    if (call->is_yes && reply->str != NULL)
+    if (is_yes && reply->type == REDIS_REPLY_INTEGER && call->command == KV_COUNT)
+        (void)snprintf(call->reply, sizeof call->reply, "%lld", reply->integer);
+    else if (is_yes && reply->str != NULL)
         text_copy(call->reply, sizeof call->reply, reply->str);
+}
+
+/* A script answers the replies of all its commands that said yes. */
+static void kv_live_read_reply(struct kv_call *call, const redisReply *reply) {
+    size_t at = 0;
+
+    if (!is_script(call)) {
+        read_step(call, reply, is_yes(call->command, reply));
+        return;
+    }
+    for (; call != NULL; call = call->then, at++) {
+        const bool is_there = reply->type == REDIS_REPLY_ARRAY && at < reply->elements;
+
+        read_step(call, is_there ? reply->element[at] : reply, is_there);
+    }
 }
 
 static void kv_live_on_answered(struct redis_call *redis, const redisReply *reply) {
@@ -213,16 +234,36 @@ static void kv_live_on_answered(struct redis_call *redis, const redisReply *repl
     fiber_event_set(&waiting->answered);
 }
 
+static struct redis_call kv_live_script(const struct kv_waiting *waiting) {
+    static const char *const numbers[KV_STEPS + 1] = {"0", "1", "2", "3"};
+    struct redis_call redis = {.script = &store_steps};
+    int count = 0, at;
+
+    for (const struct kv_call *step = waiting->call; step != NULL; step = step->then, count++)
+        redis.argv[3 + count] = waiting->keys[count];
+    redis.argv[2] = numbers[count];
+    redis.argc = 3 + count;
+    at = 0;
+    for (const struct kv_call *step = waiting->call; step != NULL; step = step->then, at++) {
+        redis.argv[redis.argc++] = command_names[step->command];
+        redis.argv[redis.argc++] = step->value != NULL ? step->value : "";
+        redis.argv[redis.argc++] = waiting->ttls[at];
+    }
+    return redis;
+}
+
 static struct redis_call kv_live_command(const struct kv_waiting *waiting) {
     const struct kv_call *call = waiting->call;
-    const char *key = waiting->key;
+    const char *key = waiting->keys[0], *ttl = waiting->ttls[0];
 
+    if (is_script(call))
+        return kv_live_script(waiting);
     switch (call->command) {
     case KV_SET_ABSENT:
         return (struct redis_call){.argc = call->ttl_ms > 0 ? 6 : 4,
-                                   .argv = {"SET", key, call->value, "NX", "PX", waiting->ttl}};
+                                   .argv = {"SET", key, call->value, "NX", "PX", ttl}};
     case KV_EXPIRE:
-        return (struct redis_call){.argc = 3, .argv = {"PEXPIRE", key, waiting->ttl}};
+        return (struct redis_call){.argc = 3, .argv = {"PEXPIRE", key, ttl}};
     case KV_GET:
         return (struct redis_call){.argc = 2, .argv = {"GET", key}};
     case KV_DELETE:
@@ -232,6 +273,10 @@ static struct redis_call kv_live_command(const struct kv_waiting *waiting) {
                                    .is_whole = true,
                                    .argc = 5,
                                    .argv = {[2] = "1", key, call->value}};
+    case KV_COUNT:
+        return (struct redis_call){.argc = 2, .argv = {"INCR", key}};
+    case KV_IS:
+        break;
     }
     assert(false);
     return (struct redis_call){.argc = 0};
@@ -286,7 +331,7 @@ static void log_release(const struct live_sale *live, const struct kv_call *call
     static struct log_limit limit;
     unsigned left_out;
 
-    if (is_release(call->command) && !call->is_yes &&
+    if (is_release(call->command) && call->then == NULL && !call->is_yes &&
         log_limit_pass(&limit, clock_now_ms(), &left_out))
         log_warn("a lock was not released: it is gone, or another sale holds it",
                  "order=%s product=%s left_out=%u", live->order_id, live->product->id, left_out);
@@ -304,7 +349,7 @@ static enum outcome kv_live_outcome_of(struct sale *sale, const struct kv_waitin
     }
     if (log_limit_pass(&limit, clock_now_ms(), &left_out))
         log_warn("Redis command failed", "command=%s key=%s left_out=%u why=%s",
-                 waiting->redis.argv[0], waiting->key, left_out,
+                 waiting->redis.argv[0], waiting->keys[0], left_out,
                  log_quote(quoted, sizeof quoted, waiting->redis.message));
     if (!is_at_end(waiting->call->command)) /* else keep the sale's earlier message */
         (void)why_set(live_of(sale)->why, "Redis %s",
@@ -315,10 +360,14 @@ static enum outcome kv_live_outcome_of(struct sale *sale, const struct kv_waitin
 }
 
 /* Redis did nothing if it never got the command, or refused it. */
-static const char *result_of(const struct kv_waiting *waiting) {
+static const char *result_of(const struct kv_waiting *waiting, const struct kv_call *step) {
     if (waiting->redis.status == REDIS_IS_UNKNOWN)
         return "unknown";
-    return waiting->redis.status == REDIS_IS_OK && waiting->call->is_yes ? "yes" : "no";
+    return waiting->redis.status == REDIS_IS_OK && step->is_yes ? "yes" : "no";
+}
+
+static struct redis *redis_at(const struct store *store, int server) {
+    return server == 0 ? store->kv : store->others[server - 1];
 }
 
 static void kv_live_ask(struct live_sale *live, struct kv_waiting *waiting) {
@@ -326,19 +375,38 @@ static void kv_live_ask(struct live_sale *live, struct kv_waiting *waiting) {
     waiting->redis.data = waiting;
     waiting->redis.sends = &live->cost.redis;
     waiting->redis.deadline_ms = kv_live_due_ms(live, waiting->call->command);
-    redis_call_start(live->store->kv, &waiting->redis, kv_live_on_answered);
+    redis_call_start(redis_at(live->store, waiting->call->server), &waiting->redis,
+                     kv_live_on_answered);
     fiber_event_wait(&waiting->answered);
+}
+
+static enum outcome live_has_no_server(struct live_sale *live, int server) {
+    (void)why_set(live->why,
+                  "this stack has no server %d of keys: the strategy needs NEEDS_REDLOCK, and the "
+                  "stack --with redlock",
+                  server);
+    return OUTCOME_BUSY;
 }
 
 enum outcome live_kv(struct sale *sale, struct kv_call *call) {
     struct live_sale *live = live_of(sale);
     struct kv_waiting waiting = {.call = call, .answered = FIBER_EVENT_INIT};
     const int64_t begun_ns = clock_now_ns();
+    bool was_yes = true;
+    int at = 0;
 
-    (void)snprintf(waiting.key, sizeof waiting.key, "sale:{%s}:%s", live->product->id, call->key);
-    (void)snprintf(waiting.ttl, sizeof waiting.ttl, "%" PRId64, call->ttl_ms);
+    if (redis_at(live->store, call->server) == NULL)
+        return live_has_no_server(live, call->server);
+    for (const struct kv_call *step = call; step != NULL; step = step->then, at++) {
+        (void)snprintf(waiting.keys[at], KEY_BYTES, "sale:{%s}:%s", live->product->id, step->key);
+        (void)snprintf(waiting.ttls[at], sizeof waiting.ttls[at], "%" PRId64, step->ttl_ms);
+    }
     kv_live_ask(live, &waiting);
-    live_note_command(live, call, waiting.key, result_of(&waiting), begun_ns);
-    kv_live_count(live, call, begun_ns);
+    at = 0;
+    for (const struct kv_call *step = call; step != NULL && was_yes; step = step->then, at++) {
+        live_note_command(live, step, waiting.keys[at], result_of(&waiting, step), begun_ns);
+        kv_live_count(live, step, begun_ns);
+        was_yes = step->is_yes;
+    }
     return kv_live_outcome_of(sale, &waiting);
 }

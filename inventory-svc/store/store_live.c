@@ -231,7 +231,7 @@ static enum outcome live_write_stock(struct sale *sale, const struct stock_row *
 
     sold->unit = seen->unit;
     sold->remaining = seen->available - 1;
-    sold->fence = under != NULL ? lock_fence(under) : 0;
+    sold->fence = under != NULL ? lock_fence(under) : seen->token;
     live->cost.postgres++;
     outcome = stock_sql_write(live->store->pool, &write, sold, live->why);
     live_give_back_conn(live);
@@ -646,9 +646,14 @@ static enum outcome store_live_pause_before_retry(struct sale *sale) {
     return OUTCOME_OK;
 }
 
-static void store_live_work(struct sale *sale) {
-    if (sale->options->work_ms > 0)
-        fiber_sleep(live_of(sale)->store->loop, (uint64_t)sale->options->work_ms);
+static bool store_live_work(struct sale *sale, int64_t most_ms) {
+    struct live_sale *live = live_of(sale);
+    const int64_t ms = number_min(most_ms, sale->options->work_ms - live->worked_ms);
+
+    if (ms > 0)
+        fiber_sleep(live->store->loop, (uint64_t)ms);
+    live->worked_ms = live->worked_ms + ms < sale->options->work_ms ? live->worked_ms + ms : 0;
+    return live->worked_ms > 0;
 }
 
 void live_sale_init(struct live_sale *live, struct store *store, struct product *product,

@@ -21,9 +21,10 @@ struct store {
     uv_loop_t *loop;
     struct pg_pool *pool;
     struct lock_servers locks;
-    struct redis *kv;        /* for raw commands */
-    struct pending *pending; /* sales that Redis made */
-    struct lab_events *lab;  /* for failures on purpose; NULL without --lab */
+    struct redis *kv;                 /* for raw commands */
+    struct redis *others[KV_SERVERS]; /* for raw commands at servers 1 .. KV_SERVERS; or NULL */
+    struct pending *pending;          /* sales that Redis made */
+    struct lab_events *lab;           /* for failures on purpose; NULL without --lab */
     struct product_table *products;
     const char *instance; /* its name, shorter than INSTANCE_BYTES */
     const char *secret;   /* shared with order-svc; "" for none */
@@ -54,6 +55,7 @@ struct live_sale {
     int64_t lands_until_ms;  /* an unanswered write may land until then; or 0 */
     int64_t key_asked_ns;    /* its first attempt at a lock made of a raw key, or 0 */
     int64_t key_set_ns;
+    int64_t worked_ms; /* of the work that it has begun and not ended */
     /* Refusals of a raw lock in a row, which become one event. */
     unsigned refusals;
     int64_t refused_from_ns, refused_ns; /* its first attempt, and its last refusal */

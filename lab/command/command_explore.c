@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 static struct {
-    int64_t orders, others, instances, stock, version, fence, preemptions, max_steps;
+    int64_t orders, others, instances, stock, version, fence, stall_ms, preemptions, max_steps;
     char *faults, *replay, *page, *options;
     bool is_naive, serves_all, is_json, is_stepped, is_game, has_choices;
 } set;
@@ -42,6 +42,8 @@ static const struct setting table[] = {
      "0..1073741824"},
     {"first-fence", 0, SETTING_INT, &set.fence, "0",
      "fence of each row at the beginning; tokens of locks are above it", "0..1073741824"},
+    {"stall-ms", 0, SETTING_INT, &set.stall_ms, "0",
+     "so much longer takes the first piece of the first order's work", "0..60000"},
     {"preemptions", 0, SETTING_INT, &set.preemptions, "3",
      "how often a schedule may switch away from an order that could go on", "0..20"},
     {"faults", 0, SETTING_TEXT, &set.faults, "none",
@@ -205,6 +207,7 @@ static int set_up(const struct strategy_spec *spec, struct exploration *it) {
                                      .others = (int)set.others,
                                      .version = (int)set.version,
                                      .fence = (int)set.fence,
+                                     .stall_ms = (int)set.stall_ms,
                                      .instances = (int)set.instances,
                                      .stock = (int)set.stock,
                                      .serves_all = set.serves_all};

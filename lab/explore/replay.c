@@ -53,7 +53,11 @@ static void tell_before(struct telling *telling, const struct model_world *world
     const int kind = telling->move.kind;
     char text[TEXT];
 
-    if (kind == MOVE_FAILOVER)
+    if (kind == MOVE_FAILOVER && telling->move.who > MODEL_SERVER) {
+        (void)snprintf(text, sizeof text, "server %d fails, with its keys, and stays down",
+                       telling->move.who - MODEL_SERVER);
+        replay_tell(telling, world, REPLAY_FAULT, text);
+    } else if (kind == MOVE_FAILOVER)
         replay_tell(telling, world, REPLAY_FAULT,
                     "the keys' server fails; the replica that lags most takes over");
     if (kind == MOVE_EXPIRE && telling->move.who == 0)

@@ -202,6 +202,7 @@ static bool attempt_set_up(const struct check *check) {
                                                 .others = check->others,
                                                 .version = choose(&check->version, 1),
                                                 .fence = choose(&check->fence, 2),
+                                                .stall_ms = check->stall_ms,
                                                 .instances = check->instances,
                                                 .stock = choose(&check->stock, 3),
                                                 .faults = check->faults,

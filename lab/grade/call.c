@@ -7,7 +7,8 @@
 
 void (*call_ask)(const struct call *call, struct reply *reply);
 
-static_assert(sizeof(struct reply) == 3 * 8 + 2 * 48 + KV_TEXT, "padding would be compared");
+static_assert(sizeof(struct reply) == 3 * 8 + 2 * 48 + KV_STEPS * KV_TEXT,
+              "padding would be compared");
 
 static struct call_row row_of(const struct stock_row *row) {
     return (struct call_row){row->shard,   row->first_unit, row->available,
@@ -78,8 +79,11 @@ static enum outcome call_check_write(struct sale *sale, enum guard guard,
 
 static enum outcome call_write_stock(struct sale *sale, const struct stock_row *seen,
                                      enum guard guard, const struct store_lock *under) {
-    const struct call call = {
-        .kind = CALL_WRITE_STOCK, .how = (int)guard, .mode = under != NULL, .row = row_of(seen)};
+    const struct call call = {.kind = CALL_WRITE_STOCK,
+                              .how = (int)guard,
+                              .mode = under != NULL,
+                              .number = seen->token,
+                              .row = row_of(seen)};
     struct reply reply;
 
     return ask(sale, &call, &reply);
@@ -194,17 +198,34 @@ static void call_unlock(struct sale *sale, struct store_lock *lock, enum outcome
     (void)ask_plainly(sale, CALL_UNLOCK, 0, (int)outcome);
 }
 
+static void call_write_texts(const struct kv_call *asked, char key[CALL_TEXT],
+                             char value[CALL_TEXT]) {
+    (void)snprintf(key, CALL_TEXT, "%s", asked->key);
+    (void)snprintf(value, CALL_TEXT, "%s", asked->value != NULL ? asked->value : "");
+}
+
 static enum outcome call_kv(struct sale *sale, struct kv_call *asked) {
-    struct call call = {
-        .kind = CALL_KV, .how = (int)asked->command, .mode = 0, .number = asked->ttl_ms};
+    struct call call = {.kind = CALL_KV,
+                        .how = (int)asked->command,
+                        .last = asked->server,
+                        .number = asked->ttl_ms};
+    struct call_step *to = call.then;
+    struct kv_call *step;
     struct reply reply;
     enum outcome outcome;
+    int at = 0;
 
-    (void)snprintf(call.key, sizeof call.key, "%s", asked->key);
-    (void)snprintf(call.value, sizeof call.value, "%s", asked->value != NULL ? asked->value : "");
+    call_write_texts(asked, call.key, call.value);
+    for (step = asked->then; step != NULL; step = step->then, to++) {
+        to->how = 1 + (int32_t)step->command;
+        to->number = step->ttl_ms;
+        call_write_texts(step, to->key, to->value);
+    }
     outcome = ask(sale, &call, &reply);
-    asked->is_yes = reply.flag != 0;
-    memcpy(asked->reply, reply.text, sizeof asked->reply);
+    for (step = asked; step != NULL; step = step->then, at++) {
+        step->is_yes = at < reply.flag;
+        memcpy(step->reply, at == 0 ? reply.text : reply.then[at - 1], sizeof step->reply);
+    }
     return outcome;
 }
 
@@ -235,8 +256,11 @@ static enum outcome call_pause(struct sale *sale) {
     return ask_plainly(sale, CALL_PAUSE, 0, 0);
 }
 
-static void call_work(struct sale *sale) {
-    (void)ask_plainly(sale, CALL_WORK, 0, 0);
+static bool call_work(struct sale *sale, int64_t most_ms) {
+    struct reply reply;
+
+    (void)ask(sale, &(struct call){.kind = CALL_WORK, .number = most_ms}, &reply);
+    return reply.flag != 0;
 }
 
 static enum outcome call_pass(struct sale *sale, enum fail_point point) {
@@ -318,7 +342,15 @@ static bool is_same_row(const struct call_row *a, const struct call_row *b) {
            a->version == b->version && a->unit == b->unit && a->fence == b->fence;
 }
 
+static bool is_same_step(const struct call_step *a, const struct call_step *b) {
+    return a->how == b->how && a->number == b->number && strcmp(a->key, b->key) == 0 &&
+           strcmp(a->value, b->value) == 0;
+}
+
 bool call_is_same(const struct call *a, const struct call *b) {
+    for (int i = 0; i < KV_STEPS - 1; i++)
+        if (!is_same_step(&a->then[i], &b->then[i]))
+            return false;
     return a->kind == b->kind && a->how == b->how && a->mode == b->mode && a->last == b->last &&
            a->shard == b->shard && a->number == b->number && is_same_row(&a->row, &b->row) &&
            strcmp(a->key, b->key) == 0 && strcmp(a->value, b->value) == 0;
@@ -357,6 +389,24 @@ static bool is_lock(const struct call *call) {
            (call->mode != MODE_SHARED || call->how == LOCK_RWLOCK || call->how == LOCK_REDIS_RW);
 }
 
+static bool is_command(int how, int64_t number) {
+    return is_in(how, KV_COUNT) && (how != KV_SET_ABSENT || number >= 0);
+}
+
+static bool is_script(const struct call *call) {
+    bool has_ended = false;
+
+    for (int i = 0; i < KV_STEPS - 1; i++) {
+        const struct call_step *step = &call->then[i];
+
+        if (!is_text(step->key) || !is_text(step->value) || (has_ended && step->how != 0) ||
+            (step->how != 0 && !is_command(step->how - 1, step->number)))
+            return false;
+        has_ended |= step->how == 0;
+    }
+    return is_command(call->how, call->number) && is_in(call->last, KV_SERVERS);
+}
+
 /* The rules of store.c, which the model relies on. */
 static bool is_in_order(const struct call *call, const struct sale *sale) {
     switch ((enum call_kind)call->kind) {
@@ -373,7 +423,8 @@ static bool is_in_order(const struct call *call, const struct sale *sale) {
     case CALL_CHECK_WRITE:
         return is_in(call->how, GUARD_FENCE);
     case CALL_WRITE_STOCK:
-        return is_in(call->how, GUARD_FENCE) && call->row.available > 0;
+        return is_in(call->how, GUARD_FENCE) && call->row.available > 0 && call->number >= 0 &&
+               call->number <= INT32_MAX;
     case CALL_HAND_OUT:
     case CALL_OPEN_DATA_SET:
         return call->kind == CALL_OPEN_DATA_SET || is_set(call, sale);
@@ -385,8 +436,9 @@ static bool is_in_order(const struct call *call, const struct sale *sale) {
     case CALL_LOCK:
         return is_lock(call);
     case CALL_KV:
-        return is_in(call->how, KV_DELETE_IF_EQUAL) &&
-               (call->how != KV_SET_ABSENT || call->number >= 0);
+        return is_script(call);
+    case CALL_WORK:
+        return call->number > 0;
     case CALL_READ_STOCK:
     case CALL_TAKE_RETURNED:
     case CALL_FIND_SALE:
@@ -396,7 +448,6 @@ static bool is_in_order(const struct call *call, const struct sale *sale) {
     case CALL_SAW_EMPTY:
     case CALL_TOKEN:
     case CALL_PAUSE:
-    case CALL_WORK:
     case CALL_END:
         return true;
     }
@@ -432,11 +483,12 @@ static enum outcome make_row(struct sale *sale, const struct call *call, struct 
 
 static enum outcome make_write(struct sale *sale, const struct call *call,
                                struct store_lock *held) {
-    const struct stock_row seen = stock_of(&call->row);
+    struct stock_row seen = stock_of(&call->row);
     const struct store_lock *under = call->mode != 0 ? held : NULL;
 
     if (call->kind == CALL_CHECK_WRITE)
         return sale->ops->check_write(sale, (enum guard)call->how, under);
+    seen.token = call->number;
     if (call->kind == CALL_WRITE_STOCK)
         return sale->ops->write_stock(sale, &seen, (enum guard)call->how, under);
     return sale->ops->write_pending(sale, &seen, call->mode != 0);
@@ -461,12 +513,22 @@ static int64_t ttl_of(int64_t ms) {
 }
 
 static enum outcome make_kv(struct sale *sale, const struct call *call, struct reply *reply) {
-    struct kv_call asked = {(enum kv_command)call->how, call->key, call->value,
-                            .ttl_ms = ttl_of(call->number)};
-    const enum outcome outcome = sale->ops->kv(sale, &asked);
+    struct kv_call asked[KV_STEPS] = {{(enum kv_command)call->how, call->key, call->value,
+                                       .ttl_ms = ttl_of(call->number), .server = call->last}};
+    enum outcome outcome;
 
-    reply->flag = asked.is_yes;
-    (void)snprintf(reply->text, sizeof reply->text, "%s", asked.reply);
+    for (int i = 0; i < KV_STEPS - 1 && call->then[i].how != 0; i++) {
+        const struct call_step *step = &call->then[i];
+
+        asked[i].then = &asked[i + 1];
+        asked[i + 1] = (struct kv_call){(enum kv_command)(step->how - 1), step->key, step->value,
+                                        .ttl_ms = ttl_of(step->number)};
+    }
+    outcome = sale->ops->kv(sale, asked);
+    for (int i = 0; i < KV_STEPS; i++) {
+        reply->flag += asked[i].is_yes;
+        (void)snprintf(i == 0 ? reply->text : reply->then[i - 1], KV_TEXT, "%s", asked[i].reply);
+    }
     return outcome;
 }
 
@@ -525,7 +587,7 @@ static enum outcome make_other(struct sale *sale, const struct call *call, struc
     else if (call->kind == CALL_SAW_EMPTY)
         is_yes = sale->ops->saw_empty(sale, shard);
     else if (call->kind == CALL_WORK)
-        sale->ops->work(sale);
+        is_yes = sale->ops->work(sale, call->number);
     else if (call->kind == CALL_TOKEN)
         sale->ops->random_token(sale, reply->text);
     reply->flag = call->kind == CALL_DEAL ? sale->ops->deal(sale) : is_yes;

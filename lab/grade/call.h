@@ -49,29 +49,41 @@ struct call_row {
     int64_t shard, first_unit, available, version, unit, fence;
 };
 
+/* A further command of a script. */
+struct call_step {
+    int32_t how; /* 1 + enum kv_command; 0: the script has ended */
+    int32_t none;
+    int64_t number; /* a TTL */
+    char key[CALL_TEXT];
+    char value[CALL_TEXT];
+};
+
 /* Unused members are zero. */
 struct call {
     int32_t kind; /* enum call_kind */
     int32_t how;  /* its enum: of the wait, guard, isolation, lock's kind, command, or outcome */
     int32_t mode; /* of a lock, enum lock_mode; of a write: 1 under a lock, or awaited */
-    int32_t last; /* of a data set */
+    int32_t last; /* of a data set; of a command: its server */
     int64_t shard;
-    int64_t number;      /* a stamp or a TTL */
+    int64_t number;      /* a stamp, a TTL, a token or a time to work for */
     struct call_row row; /* of END: the unit that the sale says it sold, in shard, unit, available
                             (the remaining ones) and fence */
     char key[CALL_TEXT]; /* also the data set's token */
     char value[CALL_TEXT];
+    struct call_step then[KV_STEPS - 1];
 };
 
 /* Without padding, because answers are compared byte by byte. Unused members are zero. */
 struct reply {
     int32_t outcome;
-    int32_t flag; /* a yes, a shard, or the last row of a data set */
+    int32_t
+        flag; /* a yes, the number of a script's yeses, a shard, or the last row of a data set */
     int32_t is_again, is_half_sold;
     int64_t stamp;
     struct call_row row;
-    struct call_row sale; /* the sale's own unit after the call, like END's */
-    char text[KV_TEXT];   /* a value or a token */
+    struct call_row sale;             /* the sale's own unit after the call, like END's */
+    char text[KV_TEXT];               /* a value or a token */
+    char then[KV_STEPS - 1][KV_TEXT]; /* the values of a script's further commands */
 };
 
 /* ---- in the student's process */

@@ -139,9 +139,11 @@ static int read_check(const struct reading *reading, const json_t *from, struct 
     if (model_faults_read(faults, &check->faults) != 0)
         return why_set(reading->why, "%s: \"faults\": \"%s\" has an unknown fault", reading->path,
                        faults);
-    check->others = 0;
-    if (json_object_get(from, "others") != NULL &&
-        chapter_read_number(reading, from, "others", 0, MODEL_OTHERS, &check->others) != 0)
+    check->others = check->stall_ms = 0;
+    if ((json_object_get(from, "others") != NULL &&
+         chapter_read_number(reading, from, "others", 0, MODEL_OTHERS, &check->others) != 0) ||
+        (json_object_get(from, "stall_ms") != NULL &&
+         chapter_read_number(reading, from, "stall_ms", 0, 60000, &check->stall_ms) != 0))
         return -1;
     check->serves_all = json_is_true(json_object_get(from, "serves_all"));
     check->max_steps = 0;

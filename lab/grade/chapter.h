@@ -49,7 +49,7 @@ struct check {
     char advice[400]; /* for a student with a file that fails it by one of `finds` */
     unsigned finds;   /* 1 << enum finding */
     int points;
-    int orders, others, instances, preemptions;
+    int orders, others, instances, stall_ms, preemptions;
     struct range stock, version, fence; /* version and fence: of the rows, at the beginning */
     unsigned faults;                    /* bits of 1 << enum sale_fault */
     int max_steps;                      /* of an order that is alone; 0: no limit */

@@ -107,6 +107,8 @@ static void print_bound(const struct check *check, const struct attempt *attempt
         fputs(" --serves-all", to);
     if (attempt->fence > 0)
         fprintf(to, " --first-fence %d", attempt->fence);
+    if (check->stall_ms > 0)
+        fprintf(to, " --stall-ms %d", check->stall_ms);
     if (check->options[0] != '\0') {
         fputs(" --options ", to);
         shell_word_print(check->options, strlen(check->options), to);

@@ -334,6 +334,18 @@ static void names_replace(const struct names *names, char *text, bool back) {
         }
 }
 
+static void replace_in_reply(const struct names *names, struct reply *reply) {
+    names_replace(names, reply->text, false);
+    for (int i = 0; i < KV_STEPS - 1; i++)
+        names_replace(names, reply->then[i], false);
+}
+
+static void replace_in_call(const struct names *names, char key[CALL_TEXT], char value[CALL_TEXT]) {
+    key[CALL_TEXT - 1] = value[CALL_TEXT - 1] = '\0';
+    names_replace(names, key, true);
+    names_replace(names, value, true);
+}
+
 /* ---- other numbers */
 
 /* A row with units gets more of them, and so do the rows before it. */
@@ -369,6 +381,8 @@ static void shift_call_back(struct call *call, const struct call *planned,
                             const struct plan_shift *by) {
     const struct call_row *row = &planned->row;
 
+    if (planned->kind == CALL_WRITE_STOCK) /* a token */
+        shift_back(&call->number, planned->number, by->fence);
     shift_back(&call->row.version, row->version, by->version);
     shift_back(&call->row.fence, row->fence, by->fence);
     shift_back(&call->row.available, row->available, by->count);
@@ -389,13 +403,13 @@ static bool is_same_again(struct plan *plan, struct pupil *pupil,
     names_replace(names, paper->order_id, false);
     names_replace(names, paper->instance, false);
     for (uint32_t i = 0; i < paper->replies_count; i++)
-        names_replace(names, paper->replies[i].text, false);
+        replace_in_reply(names, &paper->replies[i]);
     if (!plan_has_answer(plan, pupil))
         return true;
     for (uint32_t i = 0; i < paper->calls_count && i < PAPER_CALLS; i++) {
-        paper->calls[i].key[CALL_TEXT - 1] = paper->calls[i].value[CALL_TEXT - 1] = '\0';
-        names_replace(names, paper->calls[i].key, true);
-        names_replace(names, paper->calls[i].value, true);
+        replace_in_call(names, paper->calls[i].key, paper->calls[i].value);
+        for (int j = 0; j < KV_STEPS - 1; j++)
+            replace_in_call(names, paper->calls[i].then[j].key, paper->calls[i].then[j].value);
     }
     return paper->calls_count == node->depth + 1 && is_as_planned(paper, node);
 }

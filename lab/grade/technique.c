@@ -8,7 +8,7 @@ enum technique {
 #define X(name, word, text) TECHNIQUE_##name,
     TECHNIQUES(X)
 #undef X
-        TECHNIQUE_COUNT
+        TECHNIQUES_KNOWN
 };
 
 static const char *const words[][2] = {
@@ -18,36 +18,47 @@ static const char *const words[][2] = {
 };
 
 unsigned technique_read(const char *word, size_t length) {
-    for (unsigned i = 0; i < TECHNIQUE_COUNT; i++)
+    for (unsigned i = 0; i < TECHNIQUES_KNOWN; i++)
         if (strlen(words[i][0]) == length && strncmp(words[i][0], word, length) == 0)
             return 1U << i;
     return 0;
 }
 
-static unsigned technique_of_key(enum kv_command command) {
+static unsigned technique_of_command(enum kv_command command) {
     switch (command) {
     case KV_SET_ABSENT:
         return 1U << TECHNIQUE_KEY;
     case KV_DELETE:
     case KV_DELETE_IF_EQUAL:
         return 1U << TECHNIQUE_DELETE;
+    case KV_COUNT:
+        return 1U << TECHNIQUE_COUNT;
     case KV_EXPIRE:
     case KV_GET:
+    case KV_IS:
         break;
     }
     return 0;
 }
 
+static unsigned technique_of_key(const struct call *call) {
+    unsigned found = technique_of_command((enum kv_command)call->how);
+
+    for (int i = 0; i < KV_STEPS - 1 && call->then[i].how != 0; i++)
+        found |= technique_of_command((enum kv_command)(call->then[i].how - 1));
+    return found;
+}
+
 static unsigned technique_of(const struct call *call) {
-    static const unsigned char known[CALL_END + 1] = {[CALL_LOCK] = 1U << TECHNIQUE_LOCK,
-                                                      [CALL_TAKE_STOCK] = 1U << TECHNIQUE_TAKE,
-                                                      [CALL_TAKE_IN_BATCH] = 1U << TECHNIQUE_TAKE,
-                                                      [CALL_TAKE_LOADED] = 1U << TECHNIQUE_TAKE,
-                                                      [CALL_READ_FOR_UPDATE] =
-                                                          1U << TECHNIQUE_ROW_LOCK};
+    static const unsigned short known[CALL_END + 1] = {[CALL_LOCK] = 1U << TECHNIQUE_LOCK,
+                                                       [CALL_TAKE_STOCK] = 1U << TECHNIQUE_TAKE,
+                                                       [CALL_TAKE_IN_BATCH] = 1U << TECHNIQUE_TAKE,
+                                                       [CALL_TAKE_LOADED] = 1U << TECHNIQUE_TAKE,
+                                                       [CALL_READ_FOR_UPDATE] =
+                                                           1U << TECHNIQUE_ROW_LOCK};
 
     if (call->kind == CALL_KV)
-        return technique_of_key((enum kv_command)call->how);
+        return technique_of_key(call);
     if (call->kind == CALL_WRITE_STOCK && call->how != GUARD_ANY)
         return call->how == GUARD_FENCE ? 1U << TECHNIQUE_FENCE : 1U << TECHNIQUE_GUARD;
     if (call->kind == CALL_BEGIN && call->how == SERIALIZABLE)
@@ -59,18 +70,20 @@ static unsigned technique_of(const struct call *call) {
  * and a read before it. */
 static unsigned techniques_of(const struct plan_node *node) {
     bool has_write = false, has_work = false;
-    unsigned found = 0;
+    unsigned found = 0, servers = 0;
 
     for (; node != NULL; node = plan_above(node)) {
         const struct call *call = plan_call(node);
 
         found |= technique_of(call);
+        if (call->kind == CALL_KV && call->how == KV_SET_ABSENT && call->last > 0)
+            servers |= 1U << call->last;
         has_write |= call->kind == CALL_WRITE_STOCK;
         has_work |= call->kind == CALL_WORK && has_write;
         if (has_work && (call->kind == CALL_READ_STOCK || call->kind == CALL_READ_FOR_UPDATE))
             found |= 1U << TECHNIQUE_WORK;
     }
-    return found;
+    return __builtin_popcount(servers) > KV_SERVERS / 2 ? found | 1U << TECHNIQUE_SERVERS : found;
 }
 
 /* Returns `to`: the texts of a set, with "or" between. */
@@ -78,7 +91,7 @@ static const char *write_set(unsigned set, char *to, size_t size) {
     size_t used = 0;
 
     to[0] = '\0';
-    for (unsigned i = 0; i < TECHNIQUE_COUNT; i++)
+    for (unsigned i = 0; i < TECHNIQUES_KNOWN; i++)
         if ((set >> i & 1U) != 0 && used < size)
             used += (size_t)snprintf(to + used, size - used, "%s%s", used > 0 ? " or " : "",
                                      words[i][1]);

@@ -45,18 +45,25 @@ static enum outcome model_pause_before_retry(struct sale *base) {
     return model_answer(sale, OUTCOME_BUSY, NULL, 0);
 }
 
-static void model_work(struct sale *base) {
+static bool model_work(struct sale *base, int64_t most_ms) {
     struct model_sale *sale = model_of(base);
     struct model_order *order = order_of(sale);
+    const int64_t left_ms = base->options->work_ms - sale->worked_ms;
+    const bool is_part = most_ms < left_ms, is_first = sale->worked_ms == 0;
 
     if (base->options->work_ms == 0)
-        return;
-    sale->world->state.worked |= (uint8_t)(1U << sale->index);
-    order->wake_ms = sale->world->state.now_ms + base->options->work_ms;
+        return false;
+    if (!is_part)
+        sale->world->state.worked |= (uint8_t)(1U << sale->index);
+    order->wake_ms = sale->world->state.now_ms + (is_part ? most_ms : left_ms);
+    if (is_first && sale->index == 0)
+        order->wake_ms += sale->world->setup.stall_ms;
+    sale->worked_ms = is_part ? sale->worked_ms + most_ms : 0;
     model_wait(sale, WAITS_SLEEP, 0);
     order->wake_ms = 0;
     (void)model_answer(sale, OUTCOME_OK, NULL, 0);
-    model_say(sale, "has worked");
+    model_say(sale, is_part ? "has done a part of its work" : "has worked");
+    return is_part;
 }
 
 static enum outcome model_pass(struct sale *sale, enum fail_point point) {
@@ -163,6 +170,7 @@ void model_begin(struct model_world *world) {
         sale->world = world;
         sale->index = sale->ledger = i;
         sale->tokens = 0;
+        sale->worked_ms = 0;
         if (sale->order_id[0] == '\0') /* once, not for each schedule */
             (void)snprintf(sale->order_id, sizeof sale->order_id, "00000000-0000-7000-8000-%012d",
                            i + 1);

@@ -11,7 +11,8 @@
 
 #include "world.h"
 
-#define MODEL_MOVES 64 /* at most, from one state */
+#define MODEL_MOVES  64 /* at most, from one state */
+#define MODEL_SERVER 4  /* see MOVE_FAILOVER */
 /* The letter of a customer at another shop; those of orders begin with A. */
 #define MODEL_LETTER_OF_OTHER(number) ('Z' - (number))
 
@@ -25,7 +26,8 @@ enum model_move_kind {
     MOVE_CRASH,    /* the instance is killed, and starts again without memory */
     MOVE_EXPIRE,   /* the clock jumps until the first key or lease without renewal expires; or,
                       if it names 1 + an order, until that lease does, because renewals fail */
-    MOVE_FAILOVER, /* the keys' server fails; so many of the last changes of keys are lost */
+    MOVE_FAILOVER, /* the keys' server fails; so many of the last changes of keys are lost. Or,
+                      if it names MODEL_SERVER + a server, that one fails for ever */
     MOVE_LAND,     /* a request that the order sent takes effect now */
     MOVE_BRING,    /* the instance brings a pending sale to the ledger */
     MOVE_RETURN,   /* the order's customer gives the unit back */

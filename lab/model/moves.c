@@ -538,6 +538,10 @@ static size_t add_faults(struct model_world *world, struct model_move *moves, si
         moves[count++] = (struct model_move){MOVE_FAILOVER, 0};
     for (uint8_t i = 1; i <= world->state.lag && model_may_happen(world, FAULT_FAILOVER); i++)
         moves[count++] = (struct model_move){MOVE_FAILOVER, i};
+    static_assert(MODEL_LAG <= MODEL_SERVER, "the numbers of a failover are distinct");
+    for (uint8_t i = 1; i <= KV_SERVERS && model_may_happen(world, FAULT_FAILOVER); i++)
+        if (keys_are_at(&world->keys, i))
+            moves[count++] = (struct model_move){MOVE_FAILOVER, MODEL_SERVER + i};
     return count;
 }
 
@@ -652,7 +656,10 @@ bool model_make(struct model_world *world, struct model_move move) {
         break;
     case MOVE_FAILOVER:
         made(world, FAULT_FAILOVER);
-        fail_over(world, move.who);
+        if (move.who > MODEL_SERVER)
+            model_stop_server(world, move.who - MODEL_SERVER);
+        else
+            fail_over(world, move.who);
         break;
     }
     return false;

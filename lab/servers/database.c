@@ -538,7 +538,7 @@ static enum outcome write_row(struct model_sale *sale, const struct stock_row *s
 enum outcome model_write_stock(struct sale *base, const struct stock_row *seen, enum guard guard,
                                const struct store_lock *under) {
     struct model_sale *sale = model_of(base);
-    const int64_t fence = under != NULL ? under->fence : 0;
+    const int64_t fence = under != NULL ? under->fence : seen->token;
     enum outcome outcome;
 
     model_step(sale, STEP_WRITES);

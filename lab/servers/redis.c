@@ -8,48 +8,78 @@
 
 /* ---- keys */
 
-static void redis_tell(struct model_sale *sale, const struct kv_call *call) {
+/* What the command did, for a schedule's line. */
+static void redis_describe(const struct kv_call *call, char *to, size_t size) {
     char lifetime[40] = "";
 
-    if (sale->world->say == NULL)
-        return;
     if (call->ttl_ms > 0)
         (void)snprintf(lifetime, sizeof lifetime, ", for %" PRId64 " ms", call->ttl_ms);
     switch (call->command) {
     case KV_SET_ABSENT:
-        model_say(sale, call->is_yes ? "sets the key %s%s" : "finds the key %s taken", call->key,
-                  lifetime);
+        (void)snprintf(to, size, call->is_yes ? "sets the key %s%s" : "finds the key %s taken",
+                       call->key, lifetime);
         return;
     case KV_EXPIRE:
-        model_say(sale, "lets the key %s expire in %" PRId64 " ms%s", call->key, call->ttl_ms,
-                  call->is_yes ? "" : ": it is not there");
+        (void)snprintf(to, size, "lets the key %s expire in %" PRId64 " ms%s", call->key,
+                       call->ttl_ms, call->is_yes ? "" : ": it is not there");
         return;
     case KV_GET:
-        model_say(sale, "looks at the key %s: %s", call->key,
-                  call->is_yes ? call->reply : "it is not there");
+        (void)snprintf(to, size, "looks at the key %s: %s", call->key,
+                       call->is_yes ? call->reply : "it is not there");
         return;
     case KV_DELETE:
-        model_say(sale, "deletes the key %s%s", call->key, call->is_yes ? "" : ": it is not there");
+        (void)snprintf(to, size, "deletes the key %s%s", call->key,
+                       call->is_yes ? "" : ": it is not there");
         return;
     case KV_DELETE_IF_EQUAL:
-        model_say(sale, "deletes the key %s if it holds it: it does%s", call->key,
-                  call->is_yes ? "" : " not");
+        (void)snprintf(to, size, "deletes the key %s if it holds it: it does%s", call->key,
+                       call->is_yes ? "" : " not");
+        return;
+    case KV_IS:
+        (void)snprintf(to, size, "asks if it holds the key %s: it does%s", call->key,
+                       call->is_yes ? "" : " not");
+        return;
+    case KV_COUNT:
+        (void)snprintf(to, size, "counts the key %s up to %s", call->key, call->reply);
         return;
     }
 }
 
+/* The steps that ran, in one line. */
+static void redis_tell(struct model_sale *sale, const struct kv_call *call) {
+    char text[200], at[32] = "";
+    size_t used = 0;
+
+    if (sale->world->say == NULL)
+        return;
+    if (call->server > 0)
+        (void)snprintf(at, sizeof at, "at server %d ", call->server);
+    for (const struct kv_call *step = call; step != NULL; step = step->is_yes ? step->then : NULL) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s", used > 0 ? "; then " : at);
+        if (used >= sizeof text)
+            break;
+        redis_describe(step, text + used, sizeof text - used);
+        used = strlen(text);
+    }
+    model_say(sale, "%s", text);
+}
+
 static enum outcome redis_answer(struct model_sale *sale, struct kv_call *call,
                                  enum outcome outcome) {
-    uint64_t said;
+    uint64_t said = 1;
 
-    if (outcome != OUTCOME_OK) {
+    if (outcome != OUTCOME_OK)
         (void)snprintf(sale->sale.message, MESSAGE_BYTES, "Redis %s",
                        outcome == OUTCOME_UNKNOWN ? "did not answer" : "refused a command");
-        call->reply[0] = '\0'; /* like the live store */
-        return model_answer(sale, outcome, NULL, 0);
+    for (struct kv_call *step = call; step != NULL; step = step->then) {
+        if (outcome != OUTCOME_OK) { /* like the live store */
+            step->is_yes = false;
+            step->reply[0] = '\0';
+        }
+        said =
+            model_mix(said + step->is_yes, step->reply, strnlen(step->reply, sizeof step->reply));
     }
-    said = model_mix(call->is_yes, call->reply, strnlen(call->reply, sizeof call->reply));
-    return model_answer(sale, OUTCOME_OK, &said, sizeof said);
+    return model_answer(sale, outcome, &said, sizeof said);
 }
 
 static void model_change_keys(struct model_sale *sale, const struct keys *was) {
@@ -57,7 +87,7 @@ static void model_change_keys(struct model_sale *sale, const struct keys *was) {
 
     world->state.keyed |= (uint8_t)(1U << sale->index);
     model_changed(world);
-    if (!model_may_happen(world, FAULT_FAILOVER))
+    if (was == NULL || !model_may_happen(world, FAULT_FAILOVER))
         return;
     for (size_t i = MODEL_LAG - 1; i > 0; i--)
         world->before[i] = world->before[i - 1];
@@ -68,11 +98,69 @@ static void model_change_keys(struct model_sale *sale, const struct keys *was) {
 
 void model_lag_keys(struct model_world *world, int writes) {
     if (writes > 0) {
-        world->keys = world->before[writes - 1];
+        keys_go_back(&world->keys, &world->before[writes - 1]);
         keys_forget(&world->keys, world->state.now_ms);
         model_changed(world);
     }
     world->state.lag = 0;
+}
+
+void model_stop_server(struct model_world *world, int server) {
+    static_assert(KV_SERVERS < 4, "a bit for each");
+    world->state.down = (world->state.down | 1U << server) & 15U;
+    keys_lose(&world->keys, server);
+    model_changed(world);
+}
+
+/* A dead order needs its keys no more. A script that deletes a key and sets it anew takes it over. */
+static bool is_anothers(const struct model_world *world, const struct model_sale *sale,
+                        const struct keys_key *key, const struct kv_call *call) {
+    return key != NULL && key->owner != sale->index &&
+           world->state.orders[key->owner].state != ORDER_KILLED &&
+           !(call->then != NULL && call->then->command == KV_SET_ABSENT);
+}
+
+static bool changes_keys(enum kv_command command) {
+    return command != KV_GET && command != KV_IS;
+}
+
+/* Run one command of a script. */
+static enum outcome redis_step(struct model_sale *sale, int server, struct kv_call *call) {
+    struct model_world *world = sale->world;
+    struct keys *keys = &world->keys;
+    const size_t count = keys->key_count;
+    const bool frees = is_anothers(world, sale, keys_find(keys, server, call->key), call);
+    const enum outcome outcome = keys_call(keys, server, world->state.now_ms, call);
+
+    if (keys->key_count > count)
+        keys->keys[keys->key_count - 1].owner = sale->index;
+    if (call->is_yes && frees &&
+        (call->command == KV_DELETE || call->command == KV_DELETE_IF_EQUAL))
+        world->state.freed |= (uint8_t)(1U << sale->index);
+    return outcome;
+}
+
+/* Like a script of Redis, keep the effect of the commands before one that is refused. */
+static enum outcome redis_run(struct model_sale *sale, struct kv_call *call, bool *has_changed) {
+    enum outcome outcome = OUTCOME_OK;
+
+    for (struct kv_call *step = call; step != NULL; step = step->then) {
+        step->is_yes = false;
+        memset(step->reply, 0, sizeof step->reply);
+    }
+    for (struct kv_call *step = call; step != NULL && outcome == OUTCOME_OK; step = step->then) {
+        outcome = redis_step(sale, call->server, step);
+        if (outcome != OUTCOME_OK)
+            model_say(sale, "asks Redis, which refuses the command: %s", step->reply);
+        if (!step->is_yes)
+            break;
+        *has_changed |= changes_keys(step->command);
+    }
+    return outcome;
+}
+
+static bool only_looks(const struct kv_call *call) {
+    return call == NULL || (!changes_keys(call->command) && only_looks(call->then));
 }
 
 enum outcome model_kv(struct sale *base, struct kv_call *call) {
@@ -80,27 +168,22 @@ enum outcome model_kv(struct sale *base, struct kv_call *call) {
     struct model_world *world = sale->world;
     static struct keys was; /* too large for a fiber's stack */
     enum outcome outcome;
-    const struct keys_key *key;
-    bool is_anothers;
+    bool has_changed = false;
 
-    if (!model_arrives(sale, call->command == KV_GET ? STEP_LOOKS : STEP_KEYS))
+    if (!model_arrives(sale, only_looks(call) ? STEP_LOOKS : STEP_KEYS))
         return OUTCOME_UNKNOWN;
+    if ((world->state.down >> call->server & 1U) != 0) {
+        model_say(sale, "asks server %d, which is down", call->server);
+        return redis_answer(sale, call, OUTCOME_BUSY);
+    }
+    keys_forget(&world->keys, world->state.now_ms);
     if (model_may_happen(world, FAULT_FAILOVER))
         was = world->keys;
-    key = keys_find(&world->keys, call->key);
-    is_anothers = key != NULL && key->owner != sale->index;
-    outcome = keys_call(&world->keys, world->state.now_ms, call);
-    if (call->is_yes && call->command == KV_SET_ABSENT)
-        world->keys.keys[world->keys.key_count - 1].owner = sale->index;
-    if (call->is_yes && is_anothers &&
-        (call->command == KV_DELETE || call->command == KV_DELETE_IF_EQUAL))
-        world->state.freed |= (uint8_t)(1U << sale->index);
-    if (call->command != KV_GET && call->is_yes)
-        model_change_keys(sale, &was);
+    outcome = redis_run(sale, call, &has_changed);
+    if (has_changed)
+        model_change_keys(sale, call->server == 0 ? &was : NULL);
     if (outcome == OUTCOME_OK)
         redis_tell(sale, call);
-    else
-        model_say(sale, "asks Redis, which refuses the command: %s", call->reply);
     return redis_answer(sale, call,
                         outcome == OUTCOME_OK ? model_may_lose(sale, outcome) : outcome);
 }

@@ -575,7 +575,7 @@ unsigned view_tell(struct view *view, const struct model_world *world, char text
         fprintf(to, "%c deleted a key that another order had set.",
                 first_letter(world->state.freed));
     else if (world->state.skipped != 0)
-        fprintf(to, "%c was sold a unit, but its sale never called store_work().",
+        fprintf(to, "%c was sold a unit, but its sale never did all of store_work().",
                 first_letter(world->state.skipped));
     (void)fclose(to);
     return found;

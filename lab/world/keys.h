@@ -1,5 +1,5 @@
-/* A server of keys and values as plain data. It answers the seam's commands like Redis, and holds
- * the stock that is loaded into it.
+/* The servers of keys and values as plain data. They answer the seam's commands like Redis. Server 0
+ * holds the stock that is loaded into it, too.
  *
  * It is one flat struct of fixed size. An assignment copies it, and a replica is such a copy. Time
  * is an argument. A key is gone at the moment at which it expires. */
@@ -12,14 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KEYS_MAX  12
+#define KEYS_MAX  16
 #define KEYS_NAME 48 /* with the NUL */
 
 struct keys_key {
     char name[KEYS_NAME];
     char value[KV_TEXT];
     int64_t expires_ms; /* 0: never */
-    int64_t owner;      /* the order that has set it */
+    int32_t owner;      /* the order that has set it */
+    int32_t server;     /* as in struct kv_call */
 };
 
 struct keys {
@@ -28,11 +29,18 @@ struct keys {
     struct segments segments;
 };
 
-/* Run a call of the seam, like inventory-svc's live store. OK, or BUSY if the server refused it:
- * then call->reply has the reason. A key that was set is the last one, and its owner is 0. */
-enum outcome keys_call(struct keys *keys, int64_t now_ms, struct kv_call *call);
+/* Run a command of the seam at a server, without call->then, like inventory-svc's live store. OK, or
+ * BUSY if the server refused it: then call->reply has the reason. A key that was made is the last
+ * one, and its owner is 0. */
+enum outcome keys_call(struct keys *keys, int server, int64_t now_ms, struct kv_call *call);
 /* NULL if there is no such key. */
-struct keys_key *keys_find(struct keys *keys, const char *name);
+struct keys_key *keys_find(struct keys *keys, int server, const char *name);
+/* True if the server has a key. */
+bool keys_are_at(const struct keys *keys, int server);
+/* Drop all keys of a server. */
+void keys_lose(struct keys *keys, int server);
+/* Give server 0 what it had in `old`. The other servers keep their keys. */
+void keys_go_back(struct keys *keys, const struct keys *old);
 
 /* The moment at which the first key expires; 0: none does. */
 int64_t keys_expire_next(const struct keys *keys);

@@ -32,6 +32,7 @@ struct model_setup {
     int others;                   /* customers at other shops: each buys just before a write */
     int version;                  /* of each row, at the beginning */
     int fence;                    /* the same: the token of its last write; and of each lock */
+    int stall_ms;                 /* so much longer takes the first order's first piece of work */
     int machines;                 /* the instances are on them in turn; 0: one machine */
     unsigned faults;              /* the faults that may happen: bits of 1 << enum sale_fault */
     int serves_all;               /* 1: no customer may be turned away (view.h) */
@@ -200,7 +201,8 @@ struct model_state {
     uint8_t stamped[MODEL_INSTANCES]; /* how often an order won LOCK_STAMPED there */
     uint8_t flying;                   /* killed orders with a step that may land: bits */
     uint8_t keyed;                    /* the orders that have changed a key: bits */
-    uint8_t lag;                      /* writes of keys that a replica may not have yet */
+    uint8_t lag : 4;                  /* writes of keys at server 0 that a replica may not have */
+    uint8_t down : 4;                 /* the servers of keys that answer no more: bits */
     uint8_t has_bought;               /* another customer has, since an order's last step */
     struct model_flight flight;
     struct model_batch batches[MODEL_ORDERS + 1];
@@ -218,8 +220,9 @@ struct model_sale {
     struct sale sale;
     struct model_world *world;
     int index;
-    int ledger;      /* the order with its row of the ledger: itself, unless it is a repeat */
-    unsigned tokens; /* the number of tokens that it got */
+    int ledger;        /* the order with its row of the ledger: itself, unless it is a repeat */
+    unsigned tokens;   /* the number of tokens that it got */
+    int64_t worked_ms; /* of the work that it has begun and not ended */
     char order_id[40], message[MESSAGE_BYTES];
 };
 

@@ -92,6 +92,8 @@ enum outcome store_write_stock(struct sale *sale, const struct stock_row *seen, 
         return store_refuse(sale, "the strategy sold from a row that has no unit left");
     if (under != NULL && under != sale->held)
         return store_refuse(sale, "the strategy wrote under a lock that it does not hold");
+    if (seen->token < 0 || seen->token > INT32_MAX)
+        return store_refuse(sale, "a fencing token is a number from 0 to 2147483647");
     outcome = then_pass(sale, sale->ops->check_write(sale, guard, under), FAIL_BEFORE_WRITE);
     if (outcome == OUTCOME_OK)
         outcome = sale->ops->write_stock(sale, seen, guard, under);
@@ -278,46 +280,92 @@ void store_unlock(struct sale *sale, struct store_lock *lock, enum outcome outco
 }
 
 /* What is wrong with a command? NULL: nothing. */
-static const char *fault_of_call(const struct kv_call *call) {
+static const char *fault_of_command(const struct kv_call *call) {
+    const bool has_value = call->command == KV_SET_ABSENT || call->command == KV_DELETE_IF_EQUAL ||
+                           call->command == KV_IS;
+
+    if (call->command > KV_COUNT)
+        return "the strategy asked for a command that does not exist";
     if (call->key == NULL)
         return "the strategy passed NULL as key";
-    if ((call->command == KV_SET_ABSENT || call->command == KV_DELETE_IF_EQUAL) &&
-        call->value == NULL)
+    if (has_value && call->value == NULL)
         return "the strategy passed NULL as value";
     if (call->command == KV_SET_ABSENT && call->ttl_ms < 0)
         return "the strategy set a key with a negative TTL";
     return NULL;
 }
 
-static enum outcome run_kv(struct sale *sale, struct kv_call *call) {
-    const char *fault = fault_of_call(call);
+static const char *fault_of_call(const struct kv_call *call) {
+    const char *fault = NULL;
+    int steps = 0;
 
-    return fault != NULL ? store_refuse(sale, fault) : nothing_sold(sale->ops->kv(sale, call));
+    if (call->server < 0 || call->server > KV_SERVERS)
+        return "the strategy asked a server that does not exist";
+    for (; call != NULL && fault == NULL; call = call->then)
+        fault = ++steps > KV_STEPS ? "the strategy passed a script that is too long"
+                                   : fault_of_command(call);
+    return fault;
+}
+
+static enum outcome pass_before(struct sale *sale, enum kv_command command) {
+    switch (command) {
+    case KV_EXPIRE:
+        return sale->ops->pass(sale, FAIL_BEFORE_EXPIRE);
+    case KV_DELETE:
+    case KV_DELETE_IF_EQUAL:
+        return sale->ops->pass(sale, FAIL_BEFORE_DELETE);
+    case KV_SET_ABSENT:
+    case KV_GET:
+    case KV_IS:
+    case KV_COUNT:
+        break;
+    }
+    return OUTCOME_OK;
+}
+
+static void forget_replies(struct kv_call *call) {
+    for (; call != NULL; call = call->then) {
+        call->is_yes = false;
+        memset(call->reply, 0, sizeof call->reply);
+    }
+}
+
+enum outcome store_kv(struct sale *sale, struct kv_call *call) {
+    const char *fault = fault_of_call(call);
+    enum outcome outcome = OUTCOME_OK;
+    struct kv_call *step;
+
+    if (fault != NULL)
+        return store_refuse(sale, fault);
+    forget_replies(call);
+    for (step = call; step != NULL && outcome == OUTCOME_OK; step = step->then)
+        outcome = pass_before(sale, step->command);
+    if (outcome == OUTCOME_OK)
+        outcome = nothing_sold(sale->ops->kv(sale, call));
+    if (outcome != OUTCOME_OK)
+        forget_replies(call);
+    for (step = call; step != NULL && outcome == OUTCOME_OK; step = step->then)
+        if (step->command == KV_SET_ABSENT && step->is_yes)
+            outcome = sale->ops->pass(sale, FAIL_AFTER_LOCK);
+    return outcome;
 }
 
 enum outcome store_kv_set_absent(struct sale *sale, const char *key, const char *value,
                                  int64_t ttl_ms, bool *was_set) {
     struct kv_call call = {KV_SET_ABSENT, .key = key, .value = value, .ttl_ms = ttl_ms};
-    enum outcome outcome = run_kv(sale, &call);
+    enum outcome outcome = store_kv(sale, &call);
 
-    *was_set = outcome == OUTCOME_OK && call.is_yes;
-    return *was_set ? sale->ops->pass(sale, FAIL_AFTER_LOCK) : outcome;
-}
-
-static enum outcome kv_after(struct sale *sale, enum fail_point point, struct kv_call call) {
-    enum outcome outcome = sale->ops->pass(sale, point);
-
-    return outcome == OUTCOME_OK ? run_kv(sale, &call) : outcome;
+    *was_set = call.is_yes;
+    return outcome;
 }
 
 enum outcome store_kv_expire(struct sale *sale, const char *key, int64_t ttl_ms) {
-    return kv_after(sale, FAIL_BEFORE_EXPIRE,
-                    (struct kv_call){KV_EXPIRE, .key = key, .ttl_ms = ttl_ms});
+    return store_kv(sale, &(struct kv_call){KV_EXPIRE, .key = key, .ttl_ms = ttl_ms});
 }
 
 enum outcome store_kv_get(struct sale *sale, const char *key, char value[KV_TEXT]) {
     struct kv_call call = {KV_GET, .key = key};
-    enum outcome outcome = run_kv(sale, &call);
+    enum outcome outcome = store_kv(sale, &call);
 
     static_assert(sizeof call.reply == KV_TEXT, "a reply is a value");
     for (size_t i = 0; i < KV_TEXT; i++)
@@ -326,12 +374,11 @@ enum outcome store_kv_get(struct sale *sale, const char *key, char value[KV_TEXT
 }
 
 enum outcome store_kv_delete(struct sale *sale, const char *key) {
-    return kv_after(sale, FAIL_BEFORE_DELETE, (struct kv_call){KV_DELETE, .key = key});
+    return store_kv(sale, &(struct kv_call){KV_DELETE, .key = key});
 }
 
 enum outcome store_kv_delete_if_equal(struct sale *sale, const char *key, const char *value) {
-    return kv_after(sale, FAIL_BEFORE_DELETE,
-                    (struct kv_call){KV_DELETE_IF_EQUAL, .key = key, .value = value});
+    return store_kv(sale, &(struct kv_call){KV_DELETE_IF_EQUAL, .key = key, .value = value});
 }
 
 int store_deal(struct sale *sale) {
@@ -354,5 +401,9 @@ enum outcome store_pause(struct sale *sale) {
 }
 
 void store_work(struct sale *sale) {
-    sale->ops->work(sale);
+    (void)sale->ops->work(sale, INT64_MAX);
+}
+
+bool store_work_for(struct sale *sale, int64_t most_ms) {
+    return sale->ops->work(sale, most_ms > 1 ? most_ms : 1);
 }

@@ -59,6 +59,7 @@ struct stock_row {
     int64_t version;   /* counts writes, and units that came back to the count */
     int64_t unit;      /* the one that a sale takes, if there is one */
     int64_t fence;     /* the highest fencing token that wrote */
+    int64_t token;     /* the sale's own for GUARD_FENCE, where it holds no lock of store_lock() */
 };
 
 /* A write happens only if this is still true of the row. */
@@ -66,7 +67,7 @@ enum guard {
     GUARD_ANY,     /* no condition: the write replaces any value */
     GUARD_VERSION, /* its version is the one that was read */
     GUARD_VALUE,   /* its `available` is the one that was read */
-    GUARD_FENCE,   /* its fence is the one that was read, and below the lock's token */
+    GUARD_FENCE,   /* its fence is the one that was read, and below the lock's or the row's token */
 };
 
 /* The kinds of lock: its name, and the server that answers each attempt. */
@@ -149,7 +150,9 @@ enum deal { DEAL_EVEN, DEAL_RANDOM };
     X(EXPIRE, "PEXPIRE")             /* expires ttl_ms from now; is_yes: the key is there */       \
     X(GET, "GET")                    /* is_yes: it is there, and `reply` its value */              \
     X(DELETE, "DEL")                 /* by any client; is_yes: it was there */                     \
-    X(DELETE_IF_EQUAL, "DEL if own") /* is_yes: it had this value */
+    X(DELETE_IF_EQUAL, "DEL if own") /* is_yes: it had this value */                               \
+    X(IS, "GET if own")              /* is_yes: it has this value */                               \
+    X(COUNT, "INCR")                 /* is_yes always: `reply` is one more than before, from 1 */
 
 enum kv_command {
 #define X(name, text) KV_##name,
@@ -160,13 +163,20 @@ enum kv_command {
 #define KV_TEXT    64 /* of one of our keys, or of a value, with the NUL */
 #define TOKEN_TEXT 41 /* of a random token, 160 bits in hexadecimal, with the NUL */
 
+/* A command, or a script of up to KV_STEPS. A script is one step at its server: the first command,
+ * and after each yes the next one. */
+#define KV_STEPS   3
+#define KV_SERVERS 3
 struct kv_call {
     enum kv_command command;
-    const char *key;   /* within the product, such as "lock" */
-    const char *value; /* to set, or to compare with */
-    int64_t ttl_ms;    /* 0: never */
+    const char *key;      /* within the product, such as "lock" */
+    const char *value;    /* to set, or to compare with */
+    int64_t ttl_ms;       /* 0: never */
+    struct kv_call *then; /* the next command, after a yes; or NULL */
+    int server;           /* of the first command: 0, with its replicas; or 1 .. KV_SERVERS, which
+                             copy nothing from each other (.needs = NEEDS_REDLOCK) */
 
-    bool is_yes;
+    bool is_yes; /* out: of this command; false if the script ended before it */
     char reply[KV_TEXT];
 };
 
@@ -263,7 +273,7 @@ struct store_ops {
     bool (*saw_empty)(struct sale *sale, int shard);
     void (*random_token)(struct sale *sale, char token[TOKEN_TEXT]);
     enum outcome (*pause)(struct sale *sale);
-    void (*work)(struct sale *sale);
+    bool (*work)(struct sale *sale, int64_t most_ms);
     enum outcome (*pass)(struct sale *sale, enum fail_point point);
 };
 
@@ -411,6 +421,8 @@ void store_unlock(struct sale *sale, struct store_lock *lock, enum outcome outco
 /* ---- Keys and values, raw: the commands from which people built locks before there were
  * libraries. BUSY also when nobody can tell whether a command took effect. */
 
+/* Run a command or a script. OK, and then is_yes and `reply` of its commands. */
+enum outcome store_kv(struct sale *sale, struct kv_call *call);
 /* OK, and *was_set tells whether the key was absent. If it was, then after-lock. `ttl_ms` 0: the
  * key does not expire. */
 enum outcome store_kv_set_absent(struct sale *sale, const char *key, const char *value,
@@ -438,5 +450,8 @@ void store_random_token(struct sale *sale, char token[TOKEN_TEXT]);
 enum outcome store_pause(struct sale *sale);
 /* The simulated business time between read and write. */
 void store_work(struct sale *sale);
+/* A piece of it, of `most_ms` at most. True: some of it is left. A piece may take longer than that:
+ * a payment hangs, a packet is late. */
+bool store_work_for(struct sale *sale, int64_t most_ms);
 
 #endif

@@ -21,7 +21,7 @@ from operators import key_of, mutants_of
 ROOT = Path(__file__).resolve().parents[2]
 LAB = ROOT / os.environ.get("B", "build/gcc") / "bin/lab"
 BOUND = {"orders": 3, "instances": 2, "stock": 2, "preemptions": 3, "faults": "none", "options": "",
-         "others": 0, "first-version": 0, "first-fence": 0}
+         "others": 0, "first-version": 0, "first-fence": 0, "stall-ms": 0}
 FAULTY = {"orders": 2, "preemptions": 2}
 REFERENCES = json.loads(subprocess.run([LAB, "strategies", "--json"], capture_output=True, text=True, check=True).stdout)
 # With these options two orders meet in one row, or have two rows.

@@ -19,7 +19,7 @@ ASKED_FOR = {"unit_zero.c", "last_unit.c", "last_ten.c", "no_borrowing.c", "cach
 
 def explore(bug, *more, **bound):
     at = bug | bound
-    flags = [f"--{name}={at[name]}" for name in ("orders", "others", "instances", "stock", "first-version", "first-fence", "preemptions", "faults", "options")
+    flags = [f"--{name}={at[name]}" for name in ("orders", "others", "instances", "stock", "first-version", "first-fence", "stall-ms", "preemptions", "faults", "options")
              if name in at]
     done = subprocess.run([LAB, "explore", FOLDER / bug["file"], *flags, "--json", *more], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=120)

@@ -167,8 +167,25 @@ static enum outcome do_pause(struct hands *hands, unsigned argument) {
 }
 
 static enum outcome do_work(struct hands *hands, unsigned argument) {
+    if (argument % 2 != 0)
+        return store_work_for(hands->sale, 1 + argument % 3) ? OUTCOME_CONFLICT : hands->last;
     store_work(hands->sale);
     return hands->last;
+}
+
+static enum outcome do_script(struct hands *hands, unsigned argument) {
+    const int server = (int)(argument % 3);
+    struct kv_call count = {KV_COUNT, .key = "number"};
+    struct kv_call set = {KV_SET_ABSENT, .key = key_of(argument), .value = hands->token,
+                          .ttl_ms = 50,  .then = &count,          .server = server};
+    struct kv_call is = {KV_IS, .key = key_of(argument), .value = hands->token, .then = &set,
+                         .server = server};
+    struct kv_call delete = {KV_DELETE_IF_EQUAL, .key = key_of(argument), .value = hands->token,
+                             .then = &set, .server = server};
+    struct kv_call *const scripts[] = {&set, &is, &delete};
+    const enum outcome outcome = store_kv(hands->sale, scripts[argument / 3 % 3]);
+
+    return outcome == OUTCOME_OK && !scripts[argument / 3 % 3]->is_yes ? OUTCOME_CONFLICT : outcome;
 }
 
 /* Operations that sell occur more often. */
@@ -196,6 +213,7 @@ static const struct operation {
                   {"get", do_get},
                   {"expire", do_expire},
                   {"delete", do_delete},
+                  {"script", do_script},
                   {"deal", do_deal},
                   {"open", do_open},
                   {"hand out", do_hand_out},

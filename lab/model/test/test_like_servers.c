@@ -140,6 +140,7 @@ static bool is_possible(const struct run *run, const struct seam_op *op) {
     case OP_GET:
     case OP_DELETE:
     case OP_DELETE_IF_EQUAL:
+    case OP_SCRIPT:
     case OP_OPEN_DATA_SET:
     case OP_TAKE_LOADED:
         return true;

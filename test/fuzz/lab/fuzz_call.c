@@ -27,6 +27,11 @@ static struct call call_at(const uint8_t *at) {
 
     memset(call.key, at[6], at[7] % (CALL_TEXT + 1));
     memset(call.value, at[5], at[4] % (CALL_TEXT + 1));
+    for (int i = 0; i < KV_STEPS - 1 && call.kind == CALL_KV; i++) {
+        call.then[i].how = (int32_t)number_of(at[2 + i]) % (KV_COUNT + 3);
+        call.then[i].number = a;
+        memset(call.then[i].key, at[6 - i], at[7] % (CALL_TEXT + 1));
+    }
     return call;
 }
 

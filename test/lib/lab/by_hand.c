@@ -188,7 +188,7 @@ const char *hand_key(void) {
     static struct kv_call call;
 
     call = (struct kv_call){KV_GET, .key = KEY};
-    assert_int_equal(keys_call(&hand.world.keys, hand.world.state.now_ms, &call), OUTCOME_OK);
+    assert_int_equal(keys_call(&hand.world.keys, 0, hand.world.state.now_ms, &call), OUTCOME_OK);
     return call.is_yes ? call.reply : "";
 }
 
@@ -202,7 +202,7 @@ void hand_set_key(const char *value) {
     struct kv_call set = {KV_SET_ABSENT, .key = KEY, .value = value, .ttl_ms = 300},
                    drop = {KV_DELETE, .key = KEY};
 
-    (void)keys_call(&hand.world.keys, hand.world.state.now_ms, &drop);
+    (void)keys_call(&hand.world.keys, 0, hand.world.state.now_ms, &drop);
     if (value[0] != '\0')
-        (void)keys_call(&hand.world.keys, hand.world.state.now_ms, &set);
+        (void)keys_call(&hand.world.keys, 0, hand.world.state.now_ms, &set);
 }

@@ -299,18 +299,6 @@ static void a_key_is_set_once_until_it_is_deleted(const struct seam_world *world
     assert_key(sales[1], "lock", "");
 }
 
-static void a_key_ends_with_its_ttl(const struct seam_world *world) {
-    assert_true(was_set(sales[0], "short", "a", 40));
-    assert_true(was_set(sales[0], "long", "a", 60000));
-    assert_true(was_set(sales[0], "late", "a", 0));
-    assert_int_equal(store_kv_expire(sales[0], "late", 40), OUTCOME_OK);
-    assert_int_equal(store_kv_expire(sales[0], "never set", 40), OUTCOME_OK);
-    world->sleep(60);
-    assert_key(sales[0], "short", "");
-    assert_key(sales[0], "late", "");
-    assert_key(sales[0], "long", "a");
-}
-
 /* ---- Transactions */
 
 /* A transaction that only tries to get the row, and gives it up again. */
@@ -664,7 +652,11 @@ const struct seam_case seam_contract[] = {
     CASE(a_lock_is_kept_after_an_unknown_outcome, "redis,wait=1s,ttl=5s", 5),
     CASE(a_fence_grows_and_an_old_read_conflicts, "none", 5),
     CASE(a_key_is_set_once_until_it_is_deleted, "none", 1),
-    CASE(a_key_ends_with_its_ttl, "none", 1),
+    CASE(seam_key_ends_with_its_ttl, "none", 1),
+    CASE(seam_script_ends_at_the_first_no, "none", 1),
+    CASE(seam_command_that_is_refused_ends_its_script, "none", 1),
+    CASE(seam_sale_has_a_token_of_its_own, "none", 5),
+    CASE(seam_work_is_done_in_pieces, "none,work=5ms", 1),
     CASE(a_deal_is_even_or_random, "sharded,shards=3", 9),
     CASE(an_empty_row_is_remembered_until_it_is_read_again, "sharded,shards=3", 1),
     CASE(tokens_differ, "none", 1),

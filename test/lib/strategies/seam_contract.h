@@ -23,6 +23,12 @@ struct seam_case {
 
 /* Ends with a NULL name. A case fails by cmocka's assertions. */
 extern const struct seam_case seam_contract[];
+/* Cases of their own file. */
+void seam_key_ends_with_its_ttl(const struct seam_world *world);
+void seam_script_ends_at_the_first_no(const struct seam_world *world);
+void seam_command_that_is_refused_ends_its_script(const struct seam_world *world);
+void seam_sale_has_a_token_of_its_own(const struct seam_world *world);
+void seam_work_is_done_in_pieces(const struct seam_world *world);
 void seam_contract_hold(const struct seam_world *world, const struct seam_case *held);
 
 #endif

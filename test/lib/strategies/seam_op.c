@@ -90,6 +90,25 @@ static void play_lock(struct seam_side *side, const struct seam_op *op,
         side->lock = lock;
 }
 
+static void play_script(struct sale *sale, const struct seam_op *op, struct seam_answer *answer) {
+    struct kv_call count = {KV_COUNT, .key = op->wait == ROW_WAIT ? op->key : "number"};
+    struct kv_call set = {KV_SET_ABSENT, .key = op->key, .value = "8", .ttl_ms = op->ttl_ms,
+                          .then = &count};
+    struct kv_call expire = {KV_EXPIRE, .key = op->key, .ttl_ms = 60000};
+    struct kv_call delete = {KV_DELETE_IF_EQUAL, .key = op->key, .value = op->text, .then = &set};
+    struct kv_call is = {KV_IS, .key = op->key, .value = op->text, .then = &expire};
+
+    answer->outcome = store_kv(sale, op->wait == ROW_NOWAIT        ? &is
+                                     : op->wait == ROW_SKIP_LOCKED ? &delete
+                                                                   : &count);
+    answer->numbers[0] = is.is_yes;
+    answer->numbers[1] = expire.is_yes;
+    answer->numbers[2] = delete.is_yes;
+    answer->numbers[3] = set.is_yes;
+    answer->numbers[4] = count.is_yes;
+    memcpy(answer->text, count.reply, sizeof answer->text);
+}
+
 static void play_key(struct sale *sale, const struct seam_op *op, struct seam_answer *answer) {
     bool was_set = false;
 
@@ -102,8 +121,10 @@ static void play_key(struct sale *sale, const struct seam_op *op, struct seam_an
         answer->outcome = store_kv_get(sale, op->key, answer->text);
     } else if (op->kind == OP_DELETE) {
         answer->outcome = store_kv_delete(sale, op->key);
-    } else {
+    } else if (op->kind == OP_DELETE_IF_EQUAL) {
         answer->outcome = store_kv_delete_if_equal(sale, op->key, op->text);
+    } else {
+        play_script(sale, op, answer);
     }
 }
 

@@ -34,7 +34,8 @@
     X(EXPIRE)                                                                                      \
     X(GET)                                                                                         \
     X(DELETE)                                                                                      \
-    X(DELETE_IF_EQUAL)
+    X(DELETE_IF_EQUAL)                                                                             \
+    X(SCRIPT) /* `wait` says which */
 
 enum seam_op_kind {
 #define X(name) OP_##name,
