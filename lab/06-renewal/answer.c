@@ -1,22 +1,56 @@
-/* Chapter 6, an answer: a lease that is renewed. The sale checks it just before the write. */
-#include "read_then_write.h"
+/* Chapter 6, an answer: a renewal. It compares and renews in one step. A sale that lost its key
+ * stops. */
+#include "key_lock.h"
 #include "strategy.h"
 
-static enum outcome sell(struct sale *sale) {
-    struct store_lock *lock;
-    enum outcome outcome = store_lock(sale, LOCK_REDIS, 0, &lock);
+#include <stddef.h>
+
+static enum outcome renew(struct sale *sale, const char *token) {
+    struct kv_call more = {KV_EXPIRE, .key = KEY_LOCK, .ttl_ms = sale->options->ttl_ms};
+    struct kv_call mine = {KV_IS, .key = KEY_LOCK, .value = token, .then = &more};
+    enum outcome outcome = store_kv(sale, &mine);
+
+    return outcome == OUTCOME_OK && !mine.is_yes ? OUTCOME_BUSY : outcome;
+}
+
+static enum outcome work_and_write(struct sale *sale, const struct stock_row *seen,
+                                   const char *token) {
+    enum outcome outcome = OUTCOME_OK;
+    bool is_left = true;
+
+    while (is_left && outcome == OUTCOME_OK) {
+        is_left = store_work_for(sale, sale->options->ttl_ms / 3);
+        outcome = renew(sale, token);
+    }
+    return outcome == OUTCOME_OK ? store_write_stock(sale, seen, GUARD_ANY, NULL) : outcome;
+}
+
+static enum outcome sell_one(struct sale *sale, const char *token) {
+    struct stock_row seen;
+    enum outcome outcome = store_read_stock(sale, 0, &seen);
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    outcome = read_then_write(sale, 0, GUARD_ANY, lock);
-    store_unlock(sale, lock, outcome);
+    return seen.available > 0 ? work_and_write(sale, &seen, token) : OUTCOME_SOLD_OUT;
+}
+
+static enum outcome sell(struct sale *sale) {
+    char token[TOKEN_TEXT];
+    enum outcome outcome;
+
+    store_random_token(sale, token);
+    outcome = key_lock_win(sale, token, sale->options->ttl_ms);
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = sell_one(sale, token);
+    (void)store_kv_delete_if_equal(sale, KEY_LOCK, token);
     return outcome;
 }
 
 const struct strategy strategy_exercise = {
     .name = "exercise",
     .family = "lab",
-    .summary = "a lease that is renewed, and checked before the write",
+    .summary = "SET NX PX with an owner; compare-and-renew while it works; compare-and-delete",
     .promise = "see the chapter",
     .breaks = "see the chapter",
     .source = "your own hand",

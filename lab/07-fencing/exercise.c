@@ -1,25 +1,40 @@
-/* Chapter 7: a lease that is renewed. But the sale does not check it before the write. */
-#include "read_then_write.h"
+/* Chapter 7: a key with an owner and a TTL. A holder that stops for longer than the TTL still writes.
+ */
+#include "key_lock.h"
 #include "strategy.h"
 
 #include <stddef.h>
 
-static enum outcome sell(struct sale *sale) {
-    struct store_lock *lock;
-    enum outcome outcome = store_lock(sale, LOCK_REDIS, 0, &lock);
+static enum outcome sell_one(struct sale *sale) {
+    struct stock_row seen;
+    enum outcome outcome = store_read_stock(sale, 0, &seen);
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    /* To do: nothing connects the lease with the row. */
-    outcome = read_then_write(sale, 0, GUARD_ANY, NULL);
-    store_unlock(sale, lock, outcome);
+    if (seen.available <= 0)
+        return OUTCOME_SOLD_OUT;
+    store_work(sale);
+    /* To do: nothing connects the key with the row. */
+    return store_write_stock(sale, &seen, GUARD_ANY, NULL);
+}
+
+static enum outcome sell(struct sale *sale) {
+    char token[TOKEN_TEXT];
+    enum outcome outcome;
+
+    store_random_token(sale, token);
+    outcome = key_lock_win(sale, token, sale->options->ttl_ms);
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = sell_one(sale);
+    (void)store_kv_delete_if_equal(sale, KEY_LOCK, token);
     return outcome;
 }
 
 const struct strategy strategy_exercise = {
     .name = "exercise",
     .family = "lab",
-    .summary = "a lease that is renewed",
+    .summary = "SET NX PX with an owner; compare-and-delete",
     .promise = "see the chapter",
     .breaks = "see the chapter",
     .source = "your own hand",

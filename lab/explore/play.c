@@ -76,6 +76,7 @@ int explore_steps_alone(const struct model_setup *setup) {
     world->setup = *setup;
     world->setup.orders = 1;
     world->setup.others = 0;
+    world->setup.stall_ms = 0;
     play_begin(world);
     for (; steps < EXPLORE_MOVES && err == 0 && model_is_ready(world, 0); steps++)
         err = play_move(world, (struct model_move){MOVE_RUN, 0});

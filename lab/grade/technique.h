@@ -10,7 +10,7 @@
     X(LOCK, "lock", "store_lock()")                                                                \
     X(KEY, "key", "store_kv_set_absent() or KV_SET_ABSENT")                                        \
     X(COUNT, "count", "KV_COUNT")                                                                  \
-    X(SERVERS, "servers", "a key at most of the servers 1 to 5")                                   \
+    X(SERVERS, "servers", "a key at most of the servers 1 to 3")                                   \
     X(DELETE, "delete", "store_kv_delete() or store_kv_delete_if_equal()")                         \
     X(TAKE, "take", "store_take_stock() or another take in one step")                              \
     X(GUARD, "guard", "GUARD_VERSION or GUARD_VALUE")                                              \

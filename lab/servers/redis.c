@@ -82,11 +82,13 @@ static enum outcome redis_answer(struct model_sale *sale, struct kv_call *call,
     return model_answer(sale, outcome, &said, sizeof said);
 }
 
-static void model_change_keys(struct model_sale *sale, const struct keys *was) {
+/* `wakes`: a sale that waits for a change can go on. A key that lives longer wakes nobody. */
+static void model_change_keys(struct model_sale *sale, const struct keys *was, bool wakes) {
     struct model_world *world = sale->world;
 
     world->state.keyed |= (uint8_t)(1U << sale->index);
-    model_changed(world);
+    if (wakes)
+        model_changed(world);
     if (was == NULL || !model_may_happen(world, FAULT_FAILOVER))
         return;
     for (size_t i = MODEL_LAG - 1; i > 0; i--)
@@ -141,7 +143,8 @@ static enum outcome redis_step(struct model_sale *sale, int server, struct kv_ca
 }
 
 /* Like a script of Redis, keep the effect of the commands before one that is refused. */
-static enum outcome redis_run(struct model_sale *sale, struct kv_call *call, bool *has_changed) {
+static enum outcome redis_run(struct model_sale *sale, struct kv_call *call, bool *has_changed,
+                              bool *wakes) {
     enum outcome outcome = OUTCOME_OK;
 
     for (struct kv_call *step = call; step != NULL; step = step->then) {
@@ -155,6 +158,7 @@ static enum outcome redis_run(struct model_sale *sale, struct kv_call *call, boo
         if (!step->is_yes)
             break;
         *has_changed |= changes_keys(step->command);
+        *wakes |= changes_keys(step->command) && (step->command != KV_EXPIRE || step->ttl_ms <= 0);
     }
     return outcome;
 }
@@ -168,7 +172,7 @@ enum outcome model_kv(struct sale *base, struct kv_call *call) {
     struct model_world *world = sale->world;
     static struct keys was; /* too large for a fiber's stack */
     enum outcome outcome;
-    bool has_changed = false;
+    bool has_changed = false, wakes = false;
 
     if (!model_arrives(sale, only_looks(call) ? STEP_LOOKS : STEP_KEYS))
         return OUTCOME_UNKNOWN;
@@ -179,9 +183,9 @@ enum outcome model_kv(struct sale *base, struct kv_call *call) {
     keys_forget(&world->keys, world->state.now_ms);
     if (model_may_happen(world, FAULT_FAILOVER))
         was = world->keys;
-    outcome = redis_run(sale, call, &has_changed);
+    outcome = redis_run(sale, call, &has_changed, &wakes);
     if (has_changed)
-        model_change_keys(sale, call->server == 0 ? &was : NULL);
+        model_change_keys(sale, call->server == 0 ? &was : NULL, wakes);
     if (outcome == OUTCOME_OK)
         redis_tell(sale, call);
     return redis_answer(sale, call,
@@ -217,7 +221,7 @@ static uint64_t hash_of(const char *data_set) {
 static bool begin_script(struct model_sale *sale) {
     if (!model_arrives(sale, STEP_SELLS))
         return false;
-    model_change_keys(sale, &sale->world->keys);
+    model_change_keys(sale, &sale->world->keys, true);
     return true;
 }
 
