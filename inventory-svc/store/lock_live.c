@@ -173,6 +173,7 @@ static void live_note_command(struct live_sale *live, const struct kv_call *call
 /* ---- Raw commands */
 
 #define KV_MS     1000 /* of a command */
+#define VOTE_MS   30   /* of a command at one of several servers: the others answer instead */
 #define KEY_BYTES (UUID_TEXT + KV_TEXT + 8)
 
 extern const struct redis_script store_delete_if_equal, store_steps;
@@ -292,10 +293,10 @@ static bool is_at_end(enum kv_command command) {
 }
 
 /* A sale may give back its lock however late it is: a key without a TTL would stay for ever. */
-static int64_t kv_live_due_ms(const struct live_sale *live, enum kv_command command) {
-    int64_t ms = clock_now_ms() + KV_MS;
+static int64_t kv_live_due_ms(const struct live_sale *live, const struct kv_call *call) {
+    int64_t ms = clock_now_ms() + (call->server > 0 ? VOTE_MS : KV_MS);
 
-    return is_at_end(command) ? ms : number_min(ms, live->deadline_ms);
+    return is_at_end(call->command) ? ms : number_min(ms, live->deadline_ms);
 }
 
 /* Setting and deleting a key is a lock, and counts as one. */
@@ -374,7 +375,7 @@ static void kv_live_ask(struct live_sale *live, struct kv_waiting *waiting) {
     waiting->redis = kv_live_command(waiting);
     waiting->redis.data = waiting;
     waiting->redis.sends = &live->cost.redis;
-    waiting->redis.deadline_ms = kv_live_due_ms(live, waiting->call->command);
+    waiting->redis.deadline_ms = kv_live_due_ms(live, waiting->call);
     redis_call_start(redis_at(live->store, waiting->call->server), &waiting->redis,
                      kv_live_on_answered);
     fiber_event_wait(&waiting->answered);

@@ -8,39 +8,52 @@
 
 /* ---- keys */
 
+/* A token has 40 digits. In a line a few of them name it. */
+#define SHORT 32
+static void redis_shorten(const char *text, char to[SHORT]) {
+    const size_t length = strlen(text);
+
+    if (length < TOKEN_TEXT - 1)
+        (void)snprintf(to, SHORT, "%.24s", text);
+    else
+        (void)snprintf(to, SHORT, "%.5s…%s", text, text + length - 2);
+}
+
 /* What the command did, for a schedule's line. */
 static void redis_describe(const struct kv_call *call, char *to, size_t size) {
-    char lifetime[40] = "";
+    char lifetime[40] = "", key[SHORT], reply[SHORT];
 
+    redis_shorten(call->key, key);
+    redis_shorten(call->reply, reply);
     if (call->ttl_ms > 0)
         (void)snprintf(lifetime, sizeof lifetime, ", for %" PRId64 " ms", call->ttl_ms);
     switch (call->command) {
     case KV_SET_ABSENT:
-        (void)snprintf(to, size, call->is_yes ? "sets the key %s%s" : "finds the key %s taken",
-                       call->key, lifetime);
+        (void)snprintf(to, size, call->is_yes ? "sets the key %s%s" : "finds the key %s taken", key,
+                       lifetime);
         return;
     case KV_EXPIRE:
-        (void)snprintf(to, size, "lets the key %s expire in %" PRId64 " ms%s", call->key,
-                       call->ttl_ms, call->is_yes ? "" : ": it is not there");
+        (void)snprintf(to, size, "lets the key %s expire in %" PRId64 " ms%s", key, call->ttl_ms,
+                       call->is_yes ? "" : ": it is not there");
         return;
     case KV_GET:
-        (void)snprintf(to, size, "looks at the key %s: %s", call->key,
-                       call->is_yes ? call->reply : "it is not there");
+        (void)snprintf(to, size, "looks at the key %s: %s", key,
+                       call->is_yes ? reply : "it is not there");
         return;
     case KV_DELETE:
-        (void)snprintf(to, size, "deletes the key %s%s", call->key,
+        (void)snprintf(to, size, "deletes the key %s%s", key,
                        call->is_yes ? "" : ": it is not there");
         return;
     case KV_DELETE_IF_EQUAL:
-        (void)snprintf(to, size, "deletes the key %s if it holds it: it does%s", call->key,
+        (void)snprintf(to, size, "deletes the key %s if it holds it: it does%s", key,
                        call->is_yes ? "" : " not");
         return;
     case KV_IS:
-        (void)snprintf(to, size, "asks if it holds the key %s: it does%s", call->key,
+        (void)snprintf(to, size, "asks if it holds the key %s: it does%s", key,
                        call->is_yes ? "" : " not");
         return;
     case KV_COUNT:
-        (void)snprintf(to, size, "counts the key %s up to %s", call->key, call->reply);
+        (void)snprintf(to, size, "counts the key %s up to %s", key, reply);
         return;
     }
 }

@@ -29,7 +29,7 @@ OPTIONS = {"segment": "shards=1", "sharded": "shards=1", "sharded-skip": "shards
 MUSEUM = json.loads((ROOT / "lab/museum/museum.json").read_text())
 RIGHT = json.loads((ROOT / "lab/museum/right.json").read_text())
 # The chapters that can take any lock that several processes share, and the shop's locks, of strategies of that name.
-LOCK_CHAPTERS = (2, 6, 7, 8, 9)
+LOCK_CHAPTERS = (2,)
 LOCKS = ("redis", "redis-fair", "redis-wait", "redlock", "zookeeper", "zookeeper-unfair", "etcd", "pg-advisory", "mkdir", "flock")
 CHAPTERS = sorted(file.parent for file in (ROOT / "lab").glob("[0-9][0-9]-*/exercise.c"))
 CHECKS = {int(chapter.name[:2]): json.loads((chapter / "chapter.json").read_text())["checks"] for chapter in CHAPTERS}
@@ -110,22 +110,16 @@ def judge_file(file, number, wrong):
     return str(file.relative_to(ROOT / "lab")), str(number), wrong, points == 100, "; ".join(failing)
 
 
-def judge_lock(name, is_fenced, number, folder):
-    """Plays a lock of the shop through a chapter. It must pass if its strategy survives the chapter's faults, and if the chapter
-    does not ask for a guard. A fence survives all. But if a crash frees the lock, the fence refuses the next holder's sale."""
+def judge_lock(name, number, folder):
+    """Plays a lock of the shop through a chapter. It must pass if its strategy survives the chapter's faults."""
     chapter = json.loads(next((ROOT / "lab").glob(f"{number:02}-*/chapter.json")).read_text())
     faults = {fault for check in chapter["checks"] for fault in check["faults"].split(",") if fault != "none"}
     survives = next(set(each["survives"]) for each in REFERENCES if each["name"] == name)
-    asks_for = any("fence" in one for one in chapter["requires"])
-    is_refused = is_fenced and "fence" in chapter["forbids"].split("|") or asks_for and not is_fenced
-    guard = "GUARD_FENCE" if is_fenced else "GUARD_ANY"
-    file = Path(folder) / f"{name}-{guard}-{number}.c"
-    answer = (ROOT / "lab/08-replication/answer.c").read_text()
-    file.write_text(answer.replace("LOCK_REDLOCK", f"LOCK_{name.upper().replace('-', '_')}").replace("GUARD_FENCE", guard))
+    file = Path(folder) / f"{name}-{number}.c"
+    answer = (ROOT / "lab/02-mutex/answer.c").read_text()
+    file.write_text(answer.replace("LOCK_FLOCK", f"LOCK_{name.upper().replace('-', '_')}"))
     points, failing = grade(file, number)
-    breaks = faults - survives
-    is_wrong = is_refused or ("crash" in breaks if is_fenced else bool(breaks))
-    return f"{name}, {guard}", str(number), is_wrong, points == 100, "; ".join(failing)
+    return name, str(number), bool(faults - survives), points == 100, "; ".join(failing)
 
 
 def as_exercise(text):
@@ -174,10 +168,7 @@ def measure():
         references = pool.map(judge_reference, REFERENCES)
         files = pool.map(lambda each: judge_file(*each), [(chapter / name, int(chapter.name[:2]), name == "exercise.c")
                                                           for name in ("exercise.c", "answer.c") for chapter in CHAPTERS])
-        locks = pool.map(lambda each: judge_lock(*each, folder), [(name, is_fenced, number) for name in LOCKS
-                                                                  for is_fenced in (False, True) for number in LOCK_CHAPTERS
-                                                                  if is_fenced == (number > 6) and not
-                                                                  (is_fenced and name in ("mkdir", "flock"))])
+        locks = pool.map(lambda each: judge_lock(*each, folder), [(name, number) for name in LOCKS for number in LOCK_CHAPTERS])
         mutants = pool.map(lambda pair: judge_mutant(pair[1], folder, pair[0]), enumerate(MUTANTS))
         made = pool.map(lambda each: judge_generated(*each, folder), generated())
         return {"the museum": [row for rows in bugs for row in rows],
@@ -220,8 +211,8 @@ PARTS = {
         ("file", "chapter", "fails")),
     "locks": (
         "locks of the shop, in the chapters",
-        "Each lock that several processes share, without a fence and with one, in each chapter that is about such locks. It must pass if\n"
-        "its strategy survives the faults of that chapter, or has a fence and survives a crash, and if it does what the chapter asks for.",
+        "Each lock that several processes share, in the chapter that takes any of them. It must pass if its strategy survives the faults\n"
+        "of that chapter.",
         ("lock", "chapter", "fails")),
     "mutants": (
         "mutants by hand",

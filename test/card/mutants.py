@@ -11,7 +11,6 @@ ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN, EIGHT, NINE, TEN, ELEVEN, TWELVE = (
                                         "08-replication", "09-sessions", "10-rows", "11-shards", "12-throughput"))
 TAKE = "return store_take_stock(sale, 0);"
 UNDER_ANY = "    outcome = read_then_write(sale, 0, GUARD_ANY, lock);\n    store_unlock(sale, lock, outcome);\n"
-UNDER_FENCE = UNDER_ANY.replace("GUARD_ANY", "GUARD_FENCE")
 WON = "    outcome = read_then_write(sale, 0, GUARD_ANY, NULL);\n"
 DELETE = "    (void)store_kv_delete(sale, KEY_LOCK);\n"
 DELETE_OWN = "    (void)store_kv_delete_if_equal(sale, KEY_LOCK, token);\n"
@@ -24,6 +23,12 @@ RETRY = """    while (outcome == OUTCOME_CONFLICT) {
 TTL = "sale->options->work_ms + LATE_MS"
 LOOKED = "    if (row.available <= 0)\n        return OUTCOME_SOLD_OUT;\n"
 UNLOCK = "    store_unlock(sale, lock, outcome);\n"
+PIECE = "        is_left = store_work_for(sale, sale->options->ttl_ms / 3);\n"
+RENEW = "        outcome = renew(sale, token);\n"
+COUNTED = """.then = &count};
+    enum outcome outcome = store_kv(sale, &set);
+"""
+ASKED = COUNTED.replace(".then = &count}", "}")
 
 
 def instead(what):
@@ -88,36 +93,59 @@ MUTANTS = [
      5, WRONG),
     ("never gives back", FIVE, "    give_back(sale, token);\n", "    (void)give_back;\n", 5, WRONG),
 
-    ("a lock of the process", SIX, "LOCK_REDIS", "LOCK_LOCAL", 6, WRONG),
-    ("drops the unlock", SIX, UNLOCK, "", 6, WRONG),
-    ("gives back only when it has sold", SIX, UNLOCK, "    if (outcome == OUTCOME_SOLD)\n    " + UNLOCK, 6, WRONG),
-    ("a guard that sees other writes", SIX, "GUARD_ANY", "GUARD_VERSION", 6, EQUIVALENT),
-    ("gives back before it writes", SIX, UNDER_ANY,
-     "    store_unlock(sale, lock, outcome);\n    outcome = read_then_write(sale, 0, GUARD_ANY, NULL);\n", 6, WRONG),
+    ("renews any key", SIX, "&mine);", lambda text: text.replace("&mine);", "&more);").replace("!mine.is_yes", "false"), 6, WRONG),
+    ("goes on without its key", SIX, " && !mine.is_yes ? OUTCOME_BUSY : outcome", "", 6, WRONG),
+    ("renews only before a piece of work", SIX, PIECE + RENEW, RENEW + "        if (outcome == OUTCOME_OK)\n    " + PIECE, 6, WRONG),
+    ("renews after two TTLs", SIX, "ttl_ms / 3", "ttl_ms * 2", 6, WRONG),
+    ("wins for an hour", SIX, "token, sale->options->ttl_ms)", "token, 3600000)", 6, WRONG),
+    ("a TTL of the work, and no renewal", SIX, RENEW,
+     lambda text: text.replace(RENEW, "").replace("token, sale->options->ttl_ms)", "token, 2 * sale->options->work_ms + 1000)"), 6, WRONG),
+    ("renews to an hour", SIX, ".ttl_ms = sale->options->ttl_ms}", ".ttl_ms = 3600000}", 6, WRONG),
+    ("looks, and then renews", SIX, ".then = &more};\n    enum outcome outcome = store_kv(sale, &mine);\n",
+     "};\n    enum outcome outcome = store_kv(sale, &mine);\n\n    if (outcome == OUTCOME_OK && mine.is_yes)\n"
+     "        outcome = store_kv(sale, &more);\n", 6, WRONG),
+    ("drops the delete", SIX, DELETE_OWN, "", 6, WRONG),
+    ("deletes any key", SIX, DELETE_OWN, DELETE, 6, WRONG),
+    ("a guard instead of the renewal's answer", SIX, "GUARD_ANY", "GUARD_VERSION", 6, WRONG),
+    ("renews each half TTL", SIX, "ttl_ms / 3", "ttl_ms / 2", 6, EQUIVALENT),
 
     ("guard ANY for FENCE", SEVEN, "GUARD_FENCE", "GUARD_ANY", 7, WRONG),
-    ("drops the unlock", SEVEN, UNLOCK, "", 7, WRONG),
-    ("guard VERSION for FENCE", SEVEN, "GUARD_FENCE", "GUARD_VERSION", 7, EQUIVALENT),
-    ("does not look at the lease", SEVEN, "GUARD_FENCE, lock", "GUARD_ANY, NULL", 7, WRONG),
+    ("guard VERSION for FENCE", SEVEN, "GUARD_FENCE", "GUARD_VERSION", 7, WRONG),
+    ("drops the delete", SEVEN, DELETE_OWN, "", 7, WRONG),
+    ("deletes any key", SEVEN, DELETE_OWN, DELETE, 7, WRONG),
+    ("writes without its number", SEVEN, "    seen.token = number;\n", "", 7, WRONG),
+    ("one number for all", SEVEN, "number_of(count.reply);\n    return outcome", "set.is_yes;\n    return outcome", 7, WRONG),
+    ("counts after it has the key", SEVEN, COUNTED,
+     ASKED + "    if (outcome == OUTCOME_OK && set.is_yes)\n        outcome = store_kv(sale, &count);\n", 7, WRONG),
+    ("counts before it has the key", SEVEN, COUNTED,
+     ASKED.replace("&set", "&count") + "    if (outcome == OUTCOME_OK)\n        outcome = store_kv(sale, &set);\n"
+     "    if (!set.is_yes)\n        count.reply[0] = 0;\n", 7, WRONG),
     ("says SOLD OUT when it is too late", SEVEN, "    return outcome;\n}\n",
      "    return outcome == OUTCOME_CONFLICT || outcome == OUTCOME_BUSY ? OUTCOME_SOLD_OUT : outcome;\n}\n", 7, WRONG),
+    ("the row's next number, and a counter beside it", SEVEN, "seen.token = number;", "seen.token = seen.fence + 1 + 0 * number;", 7,
+     EQUIVALENT),
 
-    ("guard ANY for FENCE", EIGHT, "GUARD_FENCE", "GUARD_ANY", 8, WRONG),
-    ("one Redis, and no fence", EIGHT, "LOCK_REDLOCK, 0, &lock);\n\n    if (outcome != OUTCOME_OK)\n        return outcome;\n"
-     "    outcome = read_then_write(sale, 0, GUARD_FENCE", "LOCK_REDIS, 0, &lock);\n\n    if (outcome != OUTCOME_OK)\n"
-     "        return outcome;\n    outcome = read_then_write(sale, 0, GUARD_ANY", 8, WRONG),
-    ("waits for a replica, without a fence", EIGHT, "LOCK_REDLOCK, 0, &lock);\n\n    if (outcome != OUTCOME_OK)\n"
-     "        return outcome;\n    outcome = read_then_write(sale, 0, GUARD_FENCE",
-     "LOCK_REDIS_WAIT, 0, &lock);\n\n    if (outcome != OUTCOME_OK)\n"
-     "        return outcome;\n    outcome = read_then_write(sale, 0, GUARD_ANY", 8, WRONG),
-    ("drops the unlock", EIGHT, UNLOCK, "", 8, WRONG),
-    ("one Redis, and the fence", EIGHT, "LOCK_REDLOCK", "LOCK_REDIS", 8, EQUIVALENT),
+    ("guard ANY for VERSION", EIGHT, "GUARD_VERSION", "GUARD_ANY", 8, WRONG),
+    ("one vote is enough", EIGHT, "(KV_SERVERS / 2 + 1)", "1", 8, WRONG),
+    ("all must vote", EIGHT, "(KV_SERVERS / 2 + 1)", "KV_SERVERS", 8, WRONG),
+    ("asks two servers", EIGHT, "server <= KV_SERVERS", "server < KV_SERVERS", 8, WRONG),
+    ("keeps its votes without a majority", EIGHT, "        give_back(sale, token);\n        outcome = store_pause", "        outcome = store_pause",
+     8, WRONG),
+    ("never gives back", EIGHT, "    give_back(sale, token);\n    return", "    return", 8, WRONG),
+    ("deletes any key", EIGHT, "KV_DELETE_IF_EQUAL", "KV_DELETE", 8, WRONG),
+    ("asks no more than it needs", EIGHT, "server <= KV_SERVERS; server++) {\n        struct kv_call set",
+     "server <= KV_SERVERS && votes < MOST; server++) {\n        struct kv_call set", 8, EQUIVALENT),
+    ("guard VALUE for VERSION", EIGHT, "GUARD_VERSION", "GUARD_VALUE", 8, EQUIVALENT),
 
-    ("a folder that nobody removes", NINE, "LOCK_ZOOKEEPER", "LOCK_MKDIR", 9, WRONG),
-    ("guard ANY for FENCE", NINE, "GUARD_FENCE", "GUARD_ANY", 9, WRONG),
-    ("drops the unlock", NINE, UNLOCK, "", 9, WRONG),
-    ("etcd", NINE, "LOCK_ZOOKEEPER", "LOCK_ETCD", 9, EQUIVALENT),
-    ("a node without a line", NINE, "LOCK_ZOOKEEPER", "LOCK_ZOOKEEPER_UNFAIR", 9, EQUIVALENT),
+    ("guard ANY for VERSION", NINE, "GUARD_VERSION", "GUARD_ANY", 9, WRONG),
+    ("drops the release", NINE, "    release(sale, session);\n", "", 9, WRONG),
+    ("never inherits", NINE, "            outcome = inherit(sale, session, &is_won);\n", "            outcome = OUTCOME_OK;\n", 9, WRONG),
+    ("the heir removes any node", NINE, "KV_DELETE_IF_EQUAL", "KV_DELETE", 9, WRONG),
+    ("a session that never ends", NINE, ".ttl_ms = sale->options->ttl_ms", ".ttl_ms = 0", 9, WRONG),
+    ("a node without a session", NINE, ".then = &begin};", lambda text: text.replace(", .then = &begin}", "}").replace(
+        "begin.is_yes", "make.is_yes"), 9, WRONG),
+    ("takes the node of a living holder", NINE, "&& !lives ?", "?", 9, WRONG),
+    ("leaves its session", NINE, ", .then = &end}", "}", 9, EQUIVALENT),
 
     ("guard ANY for VERSION", TEN, "GUARD_VERSION", "GUARD_ANY", 10, WRONG),
     ("guard VALUE for VERSION", TEN, "GUARD_VERSION", "GUARD_VALUE", 10, WRONG),
