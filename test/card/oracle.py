@@ -28,7 +28,7 @@ MADE = ROOT / "test/card/generated.json"
 PER_FILE = 10  # mutants of a file
 RIGHT_PER_FILE = 3  # of them, because the grader needs longest for these
 PATIENCE_S = 60
-SIGNS = {"work": r"store_work\(|_then_write\(", "lock": r"store_lock\(|lock_\w*then_write\(", "key": r"key_lock_win\(|store_kv_set_absent\(", "delete": r"store_kv_delete",
+SIGNS = {"work": r"store_work(_for)?\(|_then_write\(", "lock": r"store_lock\(|lock_\w*then_write\(", "key": r"key_lock_win\(|store_kv_set_absent\(|KV_SET_ABSENT", "delete": r"store_kv_delete|KV_DELETE", "count": "KV_COUNT", "servers": r"\.server",
          "take": r"store_take_", "guard": r"GUARD_VERSION|GUARD_VALUE", "fence": r"GUARD_FENCE", "row-lock": r"store_read_for_update\(",
          "serializable": r"SERIALIZABLE"}
 
@@ -59,6 +59,8 @@ def explore(file, check, **bound):
     """Returns how an exploration ends: "holds", "too large", or the reason why the file is wrong."""
     flags = [f"--{name}={value}" for name, value in bound.items()]
     flags += ["--serves-all"] if check.get("serves_all") else []
+    if check.get("stall_ms"):
+        flags.append(f"--stall-ms={check['stall_ms']}")
     if check.get("max_steps"):
         flags.append(f"--max-steps={check['max_steps']}")
     try:
