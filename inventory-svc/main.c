@@ -208,6 +208,9 @@ static int open_pooler(void) {
 static int open_lab(void) {
     int err = lab_events_open(&store.lab, store.loop, set.service.db, name);
 
+    if (err == 0 && set.exercise[0] != '\0' &&
+        exercise_watch(set.exercise, strategies_exercise, store.loop) != 0)
+        log_warn("a crash of the exercise will not be told", "why=\"%s\"", strerror(errno));
     return err == 0 ? 0 : service_fail(EX_SOFTWARE, "--lab: %s", uv_strerror(err));
 }
 

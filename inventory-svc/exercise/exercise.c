@@ -1,12 +1,19 @@
-/* Opens the shared object and checks the members of its strategy. */
+/* Opens the shared object, checks the members of its strategy, and watches its code. */
 #include "exercise.h"
+
+#include "crash.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
+#include <time.h>
+#include <unistd.h>
 
 #define SYMBOL        "strategy_exercise"
 #define NAME          "exercise"
@@ -58,4 +65,60 @@ int exercise_load(const char *file, const struct strategy **strategy, struct why
     }
     *strategy = it;
     return 0;
+}
+
+/* ---- watch its code */
+
+#define TICK_NS 500000000 /* of CPU time: the loop turns much more often */
+
+static struct {
+    char note[PATH_MAX];
+    uv_loop_t *loop;
+    uint64_t turn_ms; /* the loop's time at the last tick */
+} watched;
+
+/* For a signal's handler: without memory of the heap, and without a lock. */
+static void write_note(const struct crash *crash) {
+    char text[200], *to = text + 2;
+    const char *why = crash_advice(crash->signal, crash->is_overflow);
+    const int fd = open(watched.note, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    text[0] = '0', text[1] = 'x';
+    for (int shift = 60; shift >= 0; shift -= 4)
+        *to++ = "0123456789abcdef"[crash->at >> shift & 15];
+    *to++ = ' ';
+    while (*why != '\0' && to < text + sizeof text - 1)
+        *to++ = *why++;
+    *to++ = '\n';
+    if (fd >= 0 && write(fd, text, (size_t)(to - text)) > 0)
+        (void)close(fd);
+}
+
+/* SIGXCPU is a tick. If the loop has not turned since the last one, its code does not end. */
+static void exercise_on_crash(const struct crash *crash) {
+    const uint64_t turn_ms = uv_now(watched.loop);
+
+    if (crash->signal == SIGXCPU && (crash->at == 0 || turn_ms != watched.turn_ms)) {
+        watched.turn_ms = turn_ms;
+        return;
+    }
+    write_note(crash);
+    if (crash->signal == SIGXCPU)
+        _exit(EX_SOFTWARE);
+}
+
+int exercise_watch(const char *file, const struct strategy *strategy, uv_loop_t *loop) {
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGXCPU};
+    const struct itimerspec each = {{0, TICK_NS}, {0, TICK_NS}};
+    timer_t timer;
+
+    watched.loop = loop;
+    if (snprintf(watched.note, sizeof watched.note, "%s.crash", file) >= (int)sizeof watched.note) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    if (crash_watch(strategy, exercise_on_crash) != 0 ||
+        timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) != 0)
+        return -1;
+    return timer_settime(timer, 0, &each, NULL);
 }

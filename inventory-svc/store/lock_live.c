@@ -109,6 +109,14 @@ void live_tell_firing(const struct live_sale *live, enum fail_point point, enum 
                  live->order_id, fail_points[point]);
 }
 
+void live_trace(struct sale *sale, const char *text) {
+    const struct live_sale *live = live_of(sale);
+    char cut[TRACE_TEXT], quoted[2 * TRACE_TEXT];
+
+    text_copy(cut, sizeof cut, text);
+    log_info("trace", "order=%s text=%s", live->order_id, log_quote(quoted, sizeof quoted, cut));
+}
+
 static const char *const command_names[] = {
 #define X(name, text) text,
     KV_COMMANDS(X)

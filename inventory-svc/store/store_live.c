@@ -665,6 +665,7 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
                                          .random_token = random_token,
                                          .pause = store_live_pause_before_retry,
                                          .work = store_live_work,
+                                         .trace = live_trace,
                                          .pass = store_live_pass};
     const struct sale_options *options = &product->spec.options;
 

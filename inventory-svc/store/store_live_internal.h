@@ -10,6 +10,7 @@ static inline struct live_sale *live_of(struct sale *sale) {
 
 enum outcome live_lock(struct sale *sale, struct lock_call *call);
 void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome);
+void live_trace(struct sale *sale, const char *text);
 
 enum outcome live_kv(struct sale *sale, struct kv_call *call);
 /* No more attempts at a lock made of a raw key will follow, if there were any. */

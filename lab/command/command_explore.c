@@ -6,11 +6,10 @@
 #include "complain.h"
 #include "fiber.h"
 #include "game.h"
-#include "plan.h"
 #include "settings.h"
 #include "shell_word.h"
 #include "spec.h"
-#include "student.h"
+#include "stranger.h"
 #include "tell.h"
 #include "user_command.h"
 
@@ -102,77 +101,11 @@ static int command_explore_fail(const char *message, int code) {
     return code;
 }
 
-/* A student's file, and the process that has its code. */
-static struct {
-    struct student_file file;
-    struct pupil pupil;
-    struct plan plan;
-    bool is_met;
-} student;
-
-/* An exit code, after it has printed the place and the reason. */
-static int fail_by_student(const char *path, enum plan_end end, const char *why) {
-    static const int codes[] = {
-        [PLAN_OK] = 0,
-        [PLAN_DIED] = EXIT_VIOLATED,
-        [PLAN_ENDLESS] = EXIT_VIOLATED,
-        [PLAN_DIFFERS] = EXIT_VIOLATED,
-        [PLAN_TOO_LARGE] = EXIT_INCOMPLETE,
-        [PLAN_STOPPED] = EXIT_INTERRUPTED,
-        [PLAN_BROKEN] = EXIT_INTERNAL,
-    };
-    const int line = student_line(&student.file, student.plan.crashed_at);
-
-    if (end == PLAN_STOPPED)
-        return codes[end];
-    if (line > 0)
-        fprintf(stderr, "%s:%d: %s\n", path, line, why);
-    else
-        fprintf(stderr, "%s: %s\n", path, why);
-    return codes[end];
-}
-
-static int refuse_file(const char *path, enum student_end end, const char *why) {
-    if (end == STUDENT_BROKEN)
-        return command_explore_fail(why, EXIT_INTERNAL);
-    fprintf(stderr, "%s%s%s\n", path, path[0] != '\0' ? ": " : "", why);
-    return EXIT_USAGE;
-}
-
-/* 0, or an exit code after it has printed the reason. */
-static int load_file(const char *path, const struct strategy **strategy) {
-    struct pupil_hello hello;
-    struct why why;
-    const enum student_end built = student_build(path, path, &student.file);
-    enum pupil_end met;
-
-    if (built != STUDENT_OK)
-        return refuse_file("", built, student.file.message);
-    met = pupil_start(&student.pupil, student.file.object, 0, &is_interrupted, &hello, &why);
-    if (met != PUPIL_OK)
-        return fail_by_student(path, plan_end_of(met), why.text);
-    student.is_met = true;
-    if (hello.loaded != STUDENT_OK)
-        return refuse_file(path, hello.loaded, hello.why);
-    plan_begin(&student.plan, &student.pupil, &hello);
-    student.plan.most_calls = UINT64_MAX; /* Ctrl-C ends it */
-    *strategy = &student.plan.strategy;
-    return 0;
-}
-
-static void forget_file(void) {
-    if (student.is_met) {
-        plan_free(&student.plan);
-        pupil_stop(&student.pupil);
-    }
-    student_remove(&student.file);
-}
-
 static int explore_read_spec(const char *name, struct strategy_spec *spec) {
     const size_t length = strlen(name);
     const bool is_file = length > 2 && strcmp(name + length - 2, ".c") == 0;
     const struct strategy *strategy = NULL;
-    const int code = is_file ? load_file(name, &strategy) : 0;
+    const int code = is_file ? stranger_load("lab explore", name, &is_interrupted, &strategy) : 0;
     struct why why;
     char text[512];
 
@@ -246,7 +179,7 @@ static bool command_explore_is_stopped(void *data, const struct exploration *so_
         fprintf(stderr, "\r%s schedules so far, %s/s; Ctrl-C ends it\033[K", schedules, rate);
         work.shown_s = s;
     }
-    return is_interrupted || student.plan.end != PLAN_OK;
+    return is_interrupted || !stranger_is_well();
 }
 
 static int explore_all(struct exploration *it, double *seconds) {
@@ -331,7 +264,7 @@ static int command_explore_make_again(struct tell *tell) {
 
 static bool command_explore_is_over(void *data, const struct exploration *so_far) {
     (void)data, (void)so_far;
-    return is_interrupted || student.plan.end != PLAN_OK;
+    return is_interrupted || !stranger_is_well();
 }
 
 static int command_explore_play(struct tell *tell) {
@@ -342,8 +275,8 @@ static int command_explore_play(struct tell *tell) {
     end = game_play(tell, &world, work.view, stdin, stdout);
     if (fflush(stdout) != 0 || ferror(stdout))
         return EXIT_INTERNAL;
-    if (student.plan.end != PLAN_OK)
-        return fail_by_student(tell->spec, student.plan.end, student.plan.why.text);
+    if (!stranger_is_well())
+        return stranger_end(tell->spec);
     if (is_interrupted)
         return EXIT_INTERRUPTED;
     return end == GAME_NO_MEMORY ? command_explore_fail("out of memory", EXIT_INTERNAL)
@@ -374,12 +307,12 @@ static int command_explore_run(struct tell *tell) {
     }
     if (set.is_game && it->end != EXPLORE_STOPPED)
         return command_explore_play(tell);
-    if (set.has_choices && student.plan.end == PLAN_OK)
+    if (set.has_choices && stranger_is_well())
         code = command_explore_add_choices(tell);
-    if (code == 0 && it->shortest.count > 0 && student.plan.end == PLAN_OK)
+    if (code == 0 && it->shortest.count > 0 && stranger_is_well())
         code = command_explore_make_again(tell);
-    if (student.plan.end != PLAN_OK)
-        return fail_by_student(tell->spec, student.plan.end, student.plan.why.text);
+    if (!stranger_is_well())
+        return stranger_end(tell->spec);
     if (code != 0)
         return code;
     code = command_explore_code_of(tell);
@@ -432,7 +365,7 @@ static int explore_source(const char *name, const char *command) {
     view_free(work.view);
     json_decref(tell.choices);
     tell_free(&tell);
-    forget_file();
+    stranger_forget();
     return code;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 void (*call_ask)(const struct call *call, struct reply *reply);
+void (*call_trace)(const char *text);
 
 static_assert(sizeof(struct reply) == 3 * 8 + 2 * 48 + KV_STEPS * KV_TEXT,
               "padding would be compared");
@@ -263,6 +264,11 @@ static bool call_work(struct sale *sale, int64_t most_ms) {
     return reply.flag != 0;
 }
 
+static void call_show(struct sale *sale, const char *text) {
+    (void)sale;
+    call_trace(text);
+}
+
 static enum outcome call_pass(struct sale *sale, enum fail_point point) {
     (void)sale, (void)point;
     return OUTCOME_OK;
@@ -292,6 +298,7 @@ const struct store_ops call_ops = {.read_stock = call_read_stock,
                                    .random_token = call_random_token,
                                    .pause = call_pause,
                                    .work = call_work,
+                                   .trace = call_show,
                                    .pass = call_pass};
 
 struct call call_end(const struct sale *sale, enum outcome outcome) {

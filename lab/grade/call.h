@@ -92,6 +92,8 @@ struct reply {
 extern const struct store_ops call_ops;
 /* The process sets it. It returns with the answer, or it does not return. */
 extern void (*call_ask)(const struct call *call, struct reply *reply);
+/* The process sets it: the sale shows a text. */
+extern void (*call_trace)(const char *text);
 /* The call that ends a sale. */
 struct call call_end(const struct sale *sale, enum outcome outcome);
 

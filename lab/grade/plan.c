@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -17,6 +18,7 @@ struct plan_node {
     bool is_prepare;
     char order_id[40], instance[24];
     char message[MESSAGE_BYTES]; /* if the call is END */
+    char *trace;                 /* of the paper, or NULL: it has no text */
 };
 
 /* The end of a sale where the tree ends, after a failure. */
@@ -98,6 +100,10 @@ static struct plan_node *add_node(struct plan *plan, const struct sale *sale,
     if (!call_is_possible(&node->call, sale))
         return plan_fail(plan, PLAN_DIED, OUT_OF_TURN);
     memcpy(node->message, paper->message, sizeof node->message - 1);
+    if (paper->trace[0] != '\0' && (node->trace = malloc(PAPER_TRACE)) != NULL) {
+        memcpy(node->trace, paper->trace, PAPER_TRACE);
+        memset(node->trace + PAPER_TRACE - 2, 0, 2);
+    }
     if (node->parent != NULL) {
         node->sibling = node->parent->child;
         node->parent->child = node;
@@ -170,6 +176,11 @@ static enum outcome plan_end_sale(struct sale *sale, const struct plan_node *nod
     return (enum outcome)node->call.how;
 }
 
+static void plan_show(struct sale *sale, const struct plan_node *node) {
+    for (const char *text = node->trace; text != NULL && *text != '\0'; text += strlen(text) + 1)
+        store_trace(sale, text);
+}
+
 static enum outcome play(struct sale *sale, bool is_prepare) {
     struct plan *plan = selling;
     struct plan_node *node = plan_first(plan, sale, model_of(sale)->index, is_prepare);
@@ -177,11 +188,13 @@ static enum outcome play(struct sale *sale, bool is_prepare) {
     while (node->call.kind != CALL_END) {
         struct reply reply;
 
+        plan_show(sale, node);
         if (++plan->calls > plan->most_calls && plan->end == PLAN_OK)
             (void)plan_fail(plan, PLAN_TOO_LARGE, "its schedules have too many calls");
         call_make(sale, &node->call, &reply);
         node = plan_next(plan, sale, node, &reply);
     }
+    plan_show(sale, node);
     plan->latest = node;
     return plan_end_sale(sale, node);
 }
@@ -227,6 +240,8 @@ void plan_begin(struct plan *plan, struct pupil *pupil, const struct pupil_hello
 }
 
 void plan_free(struct plan *plan) {
+    for (const struct plan_node *node = plan->nodes; node != NULL; node = node->next)
+        free(node->trace);
     if (plan->room != NULL)
         (void)munmap(plan->room, PLAN_NODES * sizeof *plan->room);
     plan->room = plan->nodes = NULL;

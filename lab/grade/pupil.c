@@ -45,6 +45,7 @@ static struct {
     struct paper *paper;
     struct desk *places; /* for a desk */
     const struct strategy *strategy;
+    size_t trace;             /* bytes on the paper */
     uint32_t at, rehearsals;  /* the calls so far; the plays that are left before the last one */
     struct fiber_event never; /* a rehearsed sale waits for it after its last call */
     bool has_ended;
@@ -67,6 +68,18 @@ static void pupil_on_call(const struct call *call, struct reply *reply) {
     }
     paper->calls[player.at] = *call;
     *reply = paper->replies[player.at++];
+    memset(paper->trace, 0, player.trace);
+    player.trace = 0;
+}
+
+/* A text that has no room is not shown. */
+static void pupil_on_trace(const char *text) {
+    const size_t length = strnlen(text, TRACE_TEXT - 1);
+
+    if (length == 0 || player.trace + length + 1 >= PAPER_TRACE)
+        return;
+    memcpy(player.paper->trace + player.trace, text, length);
+    player.trace += length + 1;
 }
 
 static void lay_desk(const struct paper *paper, struct desk *desk) {
@@ -106,6 +119,8 @@ static void play(void) {
 
     lay_desk(player.paper, desk);
     player.at = 0;
+    memset(player.paper->trace, 0, PAPER_TRACE);
+    player.trace = 0;
     player.has_ended = false;
     player.never = (struct fiber_event)FIBER_EVENT_INIT;
     if (fiber_start(play_sale_elsewhere, desk) != 0) /* never: there is a stack for it */
@@ -165,6 +180,7 @@ static void nothing(void *arg) {
  * that the seal forbids. */
 static bool prepare_players(void) {
     call_ask = pupil_on_call;
+    call_trace = pupil_on_trace;
     return fiber_start(nothing, NULL) == 0 && crash_watch(player.strategy, pupil_on_crash) == 0 &&
            seal_after_loading() == 0;
 }
@@ -251,19 +267,6 @@ static enum pupil_end pupil_broken(struct why *why, const char *what) {
     return PUPIL_BROKEN;
 }
 
-static const char *advice_of(int with, bool is_overflow) {
-    switch (with) {
-    case SIGSEGV:
-    case SIGBUS:
-        return is_overflow ? "the stack is full: look for a function that calls itself without end"
-                           : "look for a NULL or wild pointer, or an index past an array's end";
-    case SIGFPE:
-        return "it divided by zero";
-    default:
-        return "C defines no result for this operation";
-    }
-}
-
 static enum pupil_end tell_death(int status, bool is_overflow, struct why *why) {
     const int with = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 
@@ -271,8 +274,7 @@ static enum pupil_end tell_death(int status, bool is_overflow, struct why *why) 
     case 0:
         return pupil_tell(why, PUPIL_DIED, "it ended its process in the middle of a sale");
     case SIGXCPU:
-        return pupil_tell(why, PUPIL_ENDLESS,
-                          "it used up its time: a loop without a store call does not end");
+        return pupil_tell(why, PUPIL_ENDLESS, crash_advice(with, false));
     case SIGKILL:
         return pupil_tell(why, PUPIL_BROKEN,
                           "a check was killed: does this machine have too little memory?");
@@ -281,7 +283,7 @@ static enum pupil_end tell_death(int status, bool is_overflow, struct why *why) 
                           "it made a system call; a strategy may act only through the store");
     }
     (void)why_set(why, "signal %d (%s) ended it: %s", with, strsignal(with),
-                  advice_of(with, is_overflow));
+                  crash_advice(with, is_overflow));
     return PUPIL_DIED;
 }
 

@@ -23,6 +23,8 @@
 
 #define PAPER_CALLS 800 /* of one sale; a schedule with 400 steps ends before */
 
+#define PAPER_TRACE (8 * TRACE_TEXT)
+
 struct paper {
     /* The question. */
     bool is_prepare; /* about the strategy's preparation, not about a sale */
@@ -37,6 +39,7 @@ struct paper {
     struct call calls[PAPER_CALLS];
     char message[MESSAGE_BYTES]; /* of the sale, if the last call is END */
     struct crash crash;          /* or this: the student's code ended its process */
+    char trace[PAPER_TRACE];     /* the texts shown since the call before, each with its NUL */
 };
 
 /* The pupil's first word: the result of student_load(), and the numbers of the strategy. */

@@ -66,6 +66,10 @@ static bool model_work(struct sale *base, int64_t most_ms) {
     return is_part;
 }
 
+static void model_trace(struct sale *base, const char *text) {
+    model_say(model_of(base), "says: %.*s", TRACE_TEXT - 1, text);
+}
+
 static enum outcome model_pass(struct sale *sale, enum fail_point point) {
     (void)sale, (void)point;
     return OUTCOME_OK;
@@ -95,6 +99,7 @@ static const struct store_ops ops = {.read_stock = model_read_stock,
                                      .random_token = model_random_token,
                                      .pause = model_pause_before_retry,
                                      .work = model_work,
+                                     .trace = model_trace,
                                      .pass = model_pass};
 
 /* ---- Before the first sale. A world begins many times, so it keeps the result of the strategy's

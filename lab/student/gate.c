@@ -35,6 +35,8 @@ static const char *const words[] = {
     "_Pragma",  "__pragma", "__has_include", "__has_include_next", "__has_embed",
     "__DATE__", "__TIME__", "__TIMESTAMP__"};
 
+static const char *const printers[] = {"printf", "puts", "putchar", "fprintf", "fputs", "putc"};
+
 static const char *const callable[] = {
     /* the seam */
     "store_read_stock", "store_read_for_update", "store_write_stock", "store_take_stock",
@@ -43,9 +45,10 @@ static const char *const callable[] = {
     "store_lock_shared", "store_stamp", "store_lock_stamped", "store_unlock", "store_kv",
     "store_kv_set_absent", "store_kv_expire", "store_kv_get", "store_kv_delete",
     "store_kv_delete_if_equal", "store_deal", "store_saw_empty", "store_random_token",
-    "store_pause", "store_work", "store_work_for", "store_find_sale", "store_take_returned",
-    "read_then_write", "lock_shard_then_write", "lock_then_write", "look_then_write",
-    "lock_row_then_write", "key_lock_win", "outcome_name", "outcome_text", "lock_kind_name",
+    "store_pause", "store_work", "store_work_for", "store_trace", "store_find_sale",
+    "store_take_returned", "read_then_write", "lock_shard_then_write", "lock_then_write",
+    "look_then_write", "lock_row_then_write", "key_lock_win", "outcome_name", "outcome_text",
+    "lock_kind_name",
     /* the C library: functions that compilers call by themselves, and functions for texts */
     "memcpy", "memmove", "memset", "memcmp", "bcmp", "memchr", "stpcpy", "__popcountdi2", "strlen",
     "strnlen", "strcmp", "strncmp", "strcpy", "strncpy", "strcat", "strncat", "strchr", "strrchr",
@@ -328,6 +331,12 @@ static enum student_end check_words(const struct gate_source *source, struct stu
         if (find_word(source->code, words[i]) != SIZE_MAX)
             return gate_refuse(file, line_of_word(source, words[i]),
                                "%s has no place in a strategy", words[i]);
+    for (size_t i = 0; i < sizeof printers / sizeof *printers; i++)
+        if (find_word(source->code, printers[i]) != SIZE_MAX)
+            return gate_refuse(file, line_of_word(source, printers[i]),
+                               "%s: a strategy may not call this; store_trace(sale, \"text\") "
+                               "shows a text where the sale's steps are shown",
+                               printers[i]);
     return line > 0 ? gate_refuse(file, line, "an attribute has no place in a strategy")
                     : STUDENT_OK;
 }

@@ -407,3 +407,8 @@ void store_work(struct sale *sale) {
 bool store_work_for(struct sale *sale, int64_t most_ms) {
     return sale->ops->work(sale, most_ms > 1 ? most_ms : 1);
 }
+
+void store_trace(struct sale *sale, const char *text) {
+    if (sale->ops->trace != NULL && text != NULL)
+        sale->ops->trace(sale, text);
+}

@@ -274,6 +274,7 @@ struct store_ops {
     void (*random_token)(struct sale *sale, char token[TOKEN_TEXT]);
     enum outcome (*pause)(struct sale *sale);
     bool (*work)(struct sale *sale, int64_t most_ms);
+    void (*trace)(struct sale *sale, const char *text); /* or NULL */
     enum outcome (*pass)(struct sale *sale, enum fail_point point);
 };
 
@@ -453,5 +454,10 @@ void store_work(struct sale *sale);
 /* A piece of it, of `most_ms` at most. True: some of it is left. A piece may take longer than that:
  * a payment hangs, a packet is late. */
 bool store_work_for(struct sale *sale, int64_t most_ms);
+
+#define TRACE_TEXT 64 /* with the NUL */
+/* Show a text among the sale's steps: in a schedule of the explorer, and in the log of an instance.
+ * It is no step and changes nothing. The text is cut to TRACE_TEXT. snprintf() can make it. */
+void store_trace(struct sale *sale, const char *text);
 
 #endif

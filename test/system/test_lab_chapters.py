@@ -272,13 +272,25 @@ class Commands(unittest.TestCase):
                     if command == "check":
                         self.assertEqual(rest.count("Next: "), 1)
         for wrong, says in [("int x = ;", "expected expression"), ("exit(0);", "implicit declaration of function 'exit'"),
-                            ("helper(sale);", "'helper'")]:
+                            ('printf("%d", 1);', "store_trace"), ("helper(sale);", "'helper'")]:
             with self.subTest(wrong):
                 mine.write_text(sound.replace(place, f"{place}    {wrong}\n"))
                 for command, code in ("check", 1), ("explore", 64), ("run", 64):
                     told = self.lab(command, "1", code=code)
                     self.assertRegex(told, rf"^work/01.c:{line}:.*{says}")
                     self.assertNotIn("stdlib.h", told)
+
+    def test_a_trace_stands_in_the_schedule_and_is_no_step(self):
+        self.lab("start", "1")
+        plain = self.lab("explore", "1", code=1)
+        place = "    store_work(sale);\n"
+        shown = '    store_trace(sale, "I have read");\n    store_trace(sale, "' + "x" * 99 + '");\n'
+        self.mine("01-oversell").write_text((ROOT / "lab/01-oversell/exercise.c").read_text().replace(place, shown + place))
+        traced = self.lab("explore", "1", code=1)
+        self.assertRegex(traced, r"A, at inventory-1, reads the stock: 2 left\n.* A says: I have read\n.* A says:\s+x{63}\n.* B, at inv")
+        for sign in r"(?m)^(\d+ schedules: .*states)", r"(?m)--replay (\w+)$":
+            self.assertEqual(re.search(sign, traced)[1], re.search(sign, plain)[1])
+        self.lab("check", "1", code=1)
 
     def test_explore_shows_the_shortest_schedule(self):
         self.lab("explore", "2", code=1)
@@ -316,6 +328,20 @@ class Commands(unittest.TestCase):
         self.assertRegex(live, r"(?m)^exercise +VIOLATED")
         self.assertTrue(live.endswith("\n10 of 100 points\n"))
 
+    def test_run_ends_when_the_code_ends_an_instance(self):
+        right = (ROOT / "lab/01-oversell/hint-1.c").read_text()
+        write = "    return store_write_stock(sale, &seen, GUARD_VALUE, NULL);\n"
+        line = right[:right.index(write)].count("\n") + 3
+        self.lab("start", "1")
+        for wrong, says in [("*(volatile int *)8 = 1;", "look for a NULL or wild pointer"),
+                            ("for (volatile int i = 0;; i = 1) {}", "a loop without a store call does not end")]:
+            with self.subTest(wrong):
+                late = write.replace("return", "outcome =") + f"    if (outcome == OUTCOME_CONFLICT)\n        {wrong}\n    return outcome;\n"
+                self.mine("01-oversell").write_text(right.replace(write, late))
+                told = self.lab("run", "1", code=1)
+                self.assertRegex(told, rf"(?m)^work/01.c:{line}: an instance ended in this code: .*{says}")
+                self.assertNotIn("STUCK", told)
+
     def test_run_sells_with_the_file_and_stops_what_it_started(self):
         told = self.lab("run", "1", code=1)
         self.assertIn("exercise: sold 800 of 500 units", told)
@@ -324,9 +350,11 @@ class Commands(unittest.TestCase):
                                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
         self.assertEqual(shown.returncode, 0, shown.stdout + shown.stderr)
         self.assertRegex(shown.stdout, r"(?s)Twins.*800")
-        shutil.copy(ROOT / "lab/01-oversell/answer.c", self.mine("01-oversell"))
+        answer = (ROOT / "lab/01-oversell/answer.c").read_text()
+        self.mine("01-oversell").write_text(answer.replace("    store_work", '    store_trace(sale, "I come");\n    store_work'))
         said = self.lab("run", "1", "--instances", "1", "--requests", "200", "--stock", "150")
         self.assertIn("exercise: sold all 150 units once each and refused the other 50", said)
+        self.assertRegex(said, r'(?m)^  [\d:.]+ inventory-1 order \S+ says "I come"$')
         status = subprocess.run([ROOT / "scripts/stack", "status"], env=self.env, capture_output=True, text=True)
         self.assertNotRegex(status.stdout, r" pid \d")
 

@@ -113,3 +113,18 @@ int crash_watch(const void *symbol, crash_cb cb) {
             return -1;
     return 0;
 }
+
+const char *crash_advice(int signal, bool is_overflow) {
+    switch (signal) {
+    case SIGSEGV:
+    case SIGBUS:
+        return is_overflow ? "the stack is full: look for a function that calls itself without end"
+                           : "look for a NULL or wild pointer, or an index past an array's end";
+    case SIGFPE:
+        return "it divided by zero";
+    case SIGXCPU:
+        return "it used up its time: a loop without a store call does not end";
+    default:
+        return "C defines no result for this operation";
+    }
+}

@@ -21,5 +21,7 @@ typedef void (*crash_cb)(const struct crash *crash);
 /* Call `cb` when SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT or SIGXCPU strikes. `symbol` is
  * any address in the object. For this thread, for the life of the process. 0, or -1 with errno. */
 __attribute__((warn_unused_result)) int crash_watch(const void *symbol, crash_cb cb);
+/* The likely mistake, in words. It may be called in a signal's handler. */
+const char *crash_advice(int signal, bool is_overflow);
 
 #endif
