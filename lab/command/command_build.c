@@ -70,7 +70,7 @@ static int try(const char *path, const struct strategy *strategy) {
     setup.stock = spec.options.shards;
     if (explore_steps_alone(&setup) < EXPLORE_MOVES || !stranger_is_well())
         return stranger_end(path);
-    fprintf(stderr, "%s: an order does not end: it calls the store again and again\n", path);
+    complain("lab build", "%s: an order does not end: it calls the store again and again", path);
     return EXIT_VIOLATED;
 }
 

@@ -5,7 +5,9 @@
 #include "complain.h"
 #include "plan.h"
 #include "student.h"
+#include "utf8.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 static struct {
@@ -26,13 +28,16 @@ static int print_end(const char *path, enum plan_end end, const char *why) {
         [PLAN_BROKEN] = EXIT_INTERNAL,
     };
     const int line = student_line(&stranger.file, stranger.plan.crashed_at);
+    char shown[PATH_MAX];
 
     if (end == PLAN_STOPPED)
         return codes[end];
+    (void)snprintf(shown, sizeof shown, "%s", path);
+    utf8_make_printable(shown);
     if (line > 0)
-        fprintf(stderr, "%s:%d: %s\n", path, line, why);
+        fprintf(stderr, "%s:%d: %s\n", shown, line, why);
     else
-        fprintf(stderr, "%s: %s\n", path, why);
+        fprintf(stderr, "%s: %s\n", shown, why);
     return codes[end];
 }
 

@@ -353,11 +353,13 @@ static bool is_idle(const char *line, size_t length) {
 /* Leave out the idle lines, with the code that they quote, and begin each other line about the file
  * with its shown name. */
 static void student_show(struct student_file *file, const char *shown) {
-    char text[STUDENT_MESSAGE];
+    char text[STUDENT_MESSAGE], path[PATH_MAX];
     const size_t name = strlen(file->name);
     size_t used = 0;
     bool was_idle = false;
 
+    (void)snprintf(path, sizeof path, "%s", shown);
+    utf8_make_printable(path); /* a folder may have any name */
     memcpy(text, file->message, sizeof text);
     file->message[0] = '\0';
     for (const char *line = text; *line != '\0' && used < sizeof text - 1;) {
@@ -368,7 +370,7 @@ static void student_show(struct student_file *file, const char *shown) {
         was_idle = is_idle(line, length) || (was_idle && line[0] == ' ');
         if (!was_idle)
             used += (size_t)snprintf(file->message + used, sizeof text - used, "%s%.*s",
-                                     is_own ? shown : "", (int)(line + whole - from), from);
+                                     is_own ? path : "", (int)(line + whole - from), from);
         line += whole;
     }
 }

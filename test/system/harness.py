@@ -179,7 +179,8 @@ class Stack:
                 "-v", "ON_ERROR_STOP=1"]
         for name, value in values.items():
             args += ["-v", f"{name}={value}"]
-        done = subprocess.run(args, input=text, capture_output=True, text=True)
+        env = os.environ | {"PGOPTIONS": "-c idle_session_timeout=0"}
+        done = subprocess.run(args, input=text, env=env, capture_output=True, text=True)
         if done.returncode != 0:
             raise AssertionError(f"{text}: {done.stderr}")
         return [line.split("\t") for line in done.stdout.splitlines()]

@@ -2,13 +2,18 @@
 passes. Only two runs of chapter 1 use servers. Each command of scripts/lab runs once."""
 
 import concurrent.futures
+import contextlib
+import fcntl
 import json
 import os
+import pty
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
+import termios
 import unittest
 from pathlib import Path
 
@@ -235,6 +240,38 @@ class Commands(unittest.TestCase):
         self.assertIn("work/01.c.~1~", self.lab("reset", "1"))
         self.assertEqual(self.mine("01-oversell").with_name("01.c.~1~").read_text(), answer)
         self.assertEqual(self.mine("01-oversell").read_text(), (ROOT / "lab/01-oversell/exercise.c").read_text())
+
+    def test_start_asks_for_a_prediction_before_it_shows_the_result(self):
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 1000, 120, 0, 0))
+        with subprocess.Popen(["scripts/lab", "start", "1"], cwd=ROOT, env=self.env | {"TERM": "xterm"}, stdin=theirs, stdout=theirs) as start:
+            os.close(theirs)
+            shown, is_asked = b"", False
+            with contextlib.suppress(OSError):  # it has ended
+                while more := os.read(ours, 65536):
+                    shown += more
+                    if not is_asked and shown.endswith(b"> "):
+                        self.assertIn(b"## Predict", shown)
+                        self.assertNotIn(b"## Run it", shown)
+                        is_asked = bool(os.write(ours, "500, \t once\n".encode()))
+            self.assertEqual(start.wait(60), 0)
+        self.assertIn(b"## Run it", shown)
+        self.assertIn("You predicted: 500,  once\n", self.lab("explore", "1", code=1))
+        self.lab("reset", "1")
+        self.assertNotIn("You predicted", self.lab("explore", "1", code=1))
+
+    def test_calls_are_those_of_the_answer_and_the_headers_compile_alone(self):
+        for chapter in CHAPTERS:
+            with self.subTest(chapter.name):
+                told = self.lab("calls", str(number_of(chapter)))
+                used = set(re.findall(r"\b(?:store_\w+|\w+_then_write|key_lock_win)(?=\()", (chapter / "answer.c").read_text()))
+                self.assertEqual([name for name in used if not re.search(rf"^[a-z].*\b{name}\(", told, re.M)], [])
+        self.assertNotIn("store_hand_out", told)
+        self.assertIn("enum kv_command {", self.lab("calls", "6"))
+        for name in "strategy.h", "store.h", "read_then_write.h":
+            subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-Istrategies/seam", "-include", name, "-xc",
+                            "/dev/null"], cwd=ROOT, check=True)
 
     def test_the_printed_commands_run_when_pasted(self):
         self.env["LAB_WORK"] = str(self.home / "my work")

@@ -95,7 +95,8 @@ void seam_sale_has_a_token_of_its_own(const struct seam_world *world) {
     struct stock_row seen, old;
 
     begin(world);
-    seen = old = read_row(sales[0]);
+    seen = read_row(sales[0]);
+    old = read_row(sales[1]);
     seen.token = 7;
     assert_int_equal(store_write_stock(sales[0], &seen, GUARD_FENCE, NULL), OUTCOME_SOLD);
     assert_int_equal(sales[0]->fence, 7);
