@@ -36,7 +36,12 @@ calls_in() { # calls_in FILE...
 
 # The page of all chapters, docs/calls.md.
 calls_page() {
-    local name folder number chapters
+    local name file folder text uses
+    text=$(calls_in "$root"/lab/[0-9][0-9]-*/*.c)
+    uses=$(for file in "$root"/lab/[0-9][0-9]-*/exercise.c; do
+        folder=${file%/*} file=${folder##*/}
+        names_in "$folder"/*.c | sed "s/\$/ $((10#${file%%-*}))/"
+    done)
     cat <<'PAGE'
 # The calls you need
 
@@ -48,17 +53,10 @@ of chapter N. `store_trace()` helps in each of them: it shows a text among a sal
 | call | chapters |
 |---|---|
 PAGE
-    for name in $(calls_in "$root"/lab/[0-9][0-9]-*/*.c | grep -oE '^[a-z].*\b[a-z][a-z_]+\(' | grep -oE '[a-z_]+\($' | tr -d '('); do
-        chapters=''
-        for folder in "$root"/lab/[0-9][0-9]-*/; do
-            number=$(basename "$folder" | cut -c 1-2)
-            if names_in "$folder"*.c 2>/dev/null | grep -qx "$name"; then chapters+=", $((10#$number))"; fi
-        done
-        printf '| `%s()` | %s |\n' "$name" "${chapters#, }"
+    for name in $(grep -oE '^[a-z].*\b[a-z][a-z_]+\(' <<<"$text" | grep -oE '[a-z_]+\($' | tr -d '('); do
+        printf '| `%s()` | %s |\n' "$name" "$(sed -n "s/^$name //p" <<<"$uses" | paste -sd, | sed 's/,/, /g')"
     done
-    printf '\n```c\n'
-    calls_in "$root"/lab/[0-9][0-9]-*/*.c
-    printf '```\n'
+    printf '\n```c\n%s\n```\n' "$text"
 }
 
 calls() {
