@@ -13,8 +13,9 @@ struct plan_node {
     struct call call;
     struct reply reply; /* the answer to the call above it */
     struct plan_node *parent, *child, *sibling, *next;
-    uint32_t depth; /* the calls above it */
-    int index;      /* of the order */
+    struct plan_node *asked; /* the same place in the tree of the order that is asked for */
+    uint32_t depth;          /* the calls above it */
+    int index;               /* of the order */
     bool is_prepare;
     char order_id[40], instance[24];
     char message[MESSAGE_BYTES]; /* if the call is END */
@@ -40,6 +41,132 @@ enum plan_end plan_end_of(enum pupil_end end) {
                                          [PUPIL_BROKEN] = PLAN_BROKEN};
 
     return ends[end];
+}
+
+/* ---- other ids, tokens and instances: the pupil sees `shown`, the tree has `real` */
+
+#define NAMES      96
+#define TAIL       12 /* the end of an id, which a file may use alone */
+#define TOKENS     8  /* of one order */
+#define REHEARSALS 10 /* a sale comes after less than 2^10 others in its process */
+#define INSTANCE   "inventory-"
+#define ORDER_ID   "00000000-0000-7000-8000-%012d" /* of the model, with the number of the order */
+#define TOKEN      "%04x%036x"
+
+struct names {
+    size_t count;
+    struct {
+        char real[TOKEN_TEXT], shown[TOKEN_TEXT];
+    } names[NAMES];
+};
+
+static uint64_t random_next(uint64_t *seed) {
+    uint64_t mixed = *seed += UINT64_C(0x9e3779b97f4a7c15);
+
+    mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
+    return mixed ^ mixed >> 31;
+}
+
+/* Add a name that is shown as `shown`. */
+static void add_name(struct names *names, const char *real, const char *shown) {
+    assert(names->count < NAMES && strlen(real) == strlen(shown));
+    (void)snprintf(names->names[names->count].real, TOKEN_TEXT, "%s", real);
+    (void)snprintf(names->names[names->count].shown, TOKEN_TEXT, "%s", shown);
+    names->count++;
+}
+
+/* An order's id, of the form that order-svc makes (a UUID of version 7), and its tokens. */
+static void add_order(struct names *names, int index, uint64_t *seed) {
+    const uint64_t a = random_next(seed), b = random_next(seed);
+    char real[TOKEN_TEXT], shown[TOKEN_TEXT];
+
+    (void)snprintf(real, sizeof real, ORDER_ID, index + 1);
+    (void)snprintf(shown, sizeof shown, "%08x-%04x-7%03x-%04x-%012llx", (unsigned)(a >> 32),
+                   (unsigned)(a & 0xffff), (unsigned)(a >> 16 & 0xfff),
+                   0x8000U | (unsigned)(b >> 50), (unsigned long long)(b & 0xffffffffffff));
+    add_name(names, real, shown);
+    add_name(names, real + strlen(real) - TAIL, shown + strlen(shown) - TAIL);
+    for (unsigned i = 1; i <= TOKENS; i++) {
+        (void)snprintf(real, sizeof real, TOKEN, (unsigned)index + 1, i);
+        (void)snprintf(shown, sizeof shown, "%016llx%016llx%08x",
+                       (unsigned long long)random_next(seed), (unsigned long long)random_next(seed),
+                       (unsigned)random_next(seed));
+        add_name(names, real, shown);
+    }
+}
+
+static void names_choose(struct names *names, uint64_t *seed) {
+    const unsigned first = (unsigned)(random_next(seed) % 6);
+
+    names->count = 0;
+    for (int i = 0; i <= MODEL_ORDERS; i++)
+        add_order(names, i, seed);
+    for (unsigned i = 1; i <= MODEL_INSTANCES; i++) {
+        char real[16], shown[16];
+
+        (void)snprintf(real, sizeof real, INSTANCE "%u", i);
+        (void)snprintf(shown, sizeof shown, INSTANCE "%u", (first + i) % 10);
+        add_name(names, real, shown);
+    }
+}
+
+/* Two names change places. */
+static void exchange(struct names *names, const char *a, const char *b) {
+    if (strcmp(a, b) == 0)
+        return;
+    add_name(names, a, b);
+    add_name(names, b, a);
+}
+
+/* The names of a node's order and those of the first order change places. None: it is that one. */
+static void names_exchange(struct names *names, const struct plan_node *node) {
+    char first[TOKEN_TEXT], own[TOKEN_TEXT];
+
+    names->count = 0;
+    (void)snprintf(first, sizeof first, ORDER_ID, 1);
+    exchange(names, node->order_id, first);
+    exchange(names, node->order_id + strlen(first) - TAIL, first + strlen(first) - TAIL);
+    for (unsigned i = 1; i <= TOKENS; i++) {
+        (void)snprintf(first, sizeof first, TOKEN, 1, i);
+        (void)snprintf(own, sizeof own, TOKEN, (unsigned)node->index + 1, i);
+        exchange(names, own, first);
+    }
+    exchange(names, node->instance, INSTANCE "1");
+}
+
+/* Replace each real name in a text by the shown one, or back. */
+static void names_replace(const struct names *names, char *text, bool back) {
+    for (; *text != '\0'; text++)
+        for (size_t i = 0; i < names->count; i++) {
+            const char *from = back ? names->names[i].shown : names->names[i].real;
+            const char *to = back ? names->names[i].real : names->names[i].shown;
+            const size_t length = strlen(from);
+
+            if (strncmp(text, from, length) == 0) {
+                memcpy(text, to, length);
+                text += length - 1;
+                break;
+            }
+        }
+}
+
+static void replace_in_reply(const struct names *names, struct reply *reply) {
+    names_replace(names, reply->text, false);
+    for (int i = 0; i < KV_STEPS - 1; i++)
+        names_replace(names, reply->then[i], false);
+}
+
+static void replace_back(const struct names *names, char key[CALL_TEXT], char value[CALL_TEXT]) {
+    key[CALL_TEXT - 1] = value[CALL_TEXT - 1] = '\0';
+    names_replace(names, key, true);
+    names_replace(names, value, true);
+}
+
+static void replace_in_call(const struct names *names, struct call *call) {
+    replace_back(names, call->key, call->value);
+    for (int i = 0; i < KV_STEPS - 1; i++)
+        replace_back(names, call->then[i].key, call->then[i].value);
 }
 
 /* ---- ask for the next call */
@@ -89,21 +216,52 @@ static bool is_as_planned(const struct paper *paper, const struct plan_node *nod
     "it asked its store for something that no function of store.h asks for: look for a wild "      \
     "pointer"
 
-/* The paper has the call of `node`, and nothing else has changed. */
+/* A blank node. NULL: plan->end is set. */
+static struct plan_node *make_node(struct plan *plan) {
+    if (plan->end != PLAN_OK)
+        return NULL;
+    if (plan->count < PLAN_NODES)
+        return &plan->room[plan->count];
+    (void)plan_fail(plan, PLAN_TOO_LARGE, "it does something else after each answer");
+    return NULL;
+}
+
+static struct plan_node *make_root(struct plan *plan, int index, bool is_prepare,
+                                   const char *order_id, const char *instance) {
+    struct plan_node *node = make_node(plan);
+
+    if (node == NULL)
+        return NULL;
+    node->index = index;
+    node->is_prepare = is_prepare;
+    (void)snprintf(node->order_id, sizeof node->order_id, "%s", order_id);
+    (void)snprintf(node->instance, sizeof node->instance, "%s", instance);
+    return node;
+}
+
+static struct plan_node *make_child(struct plan *plan, struct plan_node *parent,
+                                    const struct reply *reply) {
+    struct plan_node *node =
+        make_root(plan, parent->index, parent->is_prepare, parent->order_id, parent->instance);
+
+    if (node == NULL)
+        return NULL;
+    if (parent->depth + 2 >= PAPER_CALLS) {
+        (void)plan_fail(plan, PLAN_ENDLESS,
+                        "an order does not end: it calls the store again and again");
+        return NULL;
+    }
+    node->parent = parent;
+    node->depth = parent->depth + 1;
+    node->reply = *reply;
+    return node;
+}
+
+/* The node has a call now. */
 static struct plan_node *add_node(struct plan *plan, const struct sale *sale,
                                   struct plan_node *node) {
-    const struct paper *paper = plan->pupil->paper;
-
-    if (paper->calls_count != node->depth + 1 || !is_as_planned(paper, node->parent))
-        return plan_fail(plan, PLAN_DIFFERS, DIFFERS);
-    node->call = paper->calls[node->depth];
     if (!call_is_possible(&node->call, sale))
         return plan_fail(plan, PLAN_DIED, OUT_OF_TURN);
-    memcpy(node->message, paper->message, sizeof node->message - 1);
-    if (paper->trace[0] != '\0' && (node->trace = malloc(PAPER_TRACE)) != NULL) {
-        memcpy(node->trace, paper->trace, PAPER_TRACE);
-        memset(node->trace + PAPER_TRACE - 2, 0, 2);
-    }
     if (node->parent != NULL) {
         node->sibling = node->parent->child;
         node->parent->child = node;
@@ -114,41 +272,76 @@ static struct plan_node *add_node(struct plan *plan, const struct sale *sale,
     return node;
 }
 
-/* Ask the pupil for the call after `reply`, the answer to the call of `parent`. */
-static struct plan_node *plan_ask(struct plan *plan, const struct sale *sale, int index,
-                                  bool is_prepare, struct plan_node *parent,
-                                  const struct reply *reply) {
-    struct plan_node *node;
+static void copy_texts(struct plan_node *node, const char *message, const char *trace) {
+    memcpy(node->message, message, sizeof node->message - 1);
+    if (trace != NULL && trace[0] != '\0' && (node->trace = malloc(PAPER_TRACE)) != NULL) {
+        memcpy(node->trace, trace, PAPER_TRACE);
+        memset(node->trace + PAPER_TRACE - 2, 0, 2);
+    }
+}
 
-    if (plan->end != PLAN_OK)
+/* Ask the pupil for the call of a node of the first order. It may be NULL: there is no room. */
+static struct plan_node *plan_ask(struct plan *plan, const struct sale *sale,
+                                  struct plan_node *node) {
+    const struct paper *paper;
+
+    if (node == NULL)
         return &given_up;
-    if (parent != NULL && parent->depth + 2 >= PAPER_CALLS)
-        return plan_fail(plan, PLAN_ENDLESS,
-                         "an order does not end: it calls the store again and again");
-    if (plan->count >= PLAN_NODES)
-        return plan_fail(plan, PLAN_TOO_LARGE, "it does something else after each answer");
-    node = &plan->room[plan->count];
-    node->parent = parent;
-    node->depth = parent != NULL ? parent->depth + 1 : 0;
-    node->index = index;
-    node->is_prepare = is_prepare;
-    (void)snprintf(node->order_id, sizeof node->order_id, "%s", sale->order_id);
-    (void)snprintf(node->instance, sizeof node->instance, "%s", sale->instance);
-    if (reply != NULL)
-        node->reply = *reply;
-    (void)write_question(plan->pupil, sale->options, node);
-    return plan_has_answer(plan, plan->pupil) ? add_node(plan, sale, node) : &given_up;
+    paper = write_question(plan->pupil, sale->options, node);
+    if (!plan_has_answer(plan, plan->pupil))
+        return &given_up;
+    if (paper->calls_count != node->depth + 1 || !is_as_planned(paper, node->parent))
+        return plan_fail(plan, PLAN_DIFFERS, DIFFERS);
+    node->asked = node;
+    node->call = paper->calls[node->depth];
+    copy_texts(node, paper->message, paper->trace);
+    return add_node(plan, sale, node);
+}
+
+/* An order does what the first one did, under its own names. */
+static struct plan_node *plan_copy(struct plan *plan, const struct sale *sale,
+                                   struct plan_node *node, struct plan_node *asked,
+                                   const struct names *names) {
+    if (node == NULL)
+        return &given_up;
+    node->asked = asked;
+    node->call = asked->call;
+    replace_in_call(names, &node->call);
+    copy_texts(node, asked->message, asked->trace);
+    names_replace(names, node->message, true);
+    for (char *text = node->trace; text != NULL && *text != '\0'; text += strlen(text) + 1)
+        names_replace(names, text, true);
+    return add_node(plan, sale, node);
 }
 
 /* ---- sell by the tree */
 
+static struct plan_node *find_child(const struct plan_node *node, const struct reply *reply) {
+    struct plan_node *child = node->child;
+
+    while (child != NULL && memcmp(&child->reply, reply, sizeof *reply) != 0)
+        child = child->sibling;
+    return child;
+}
+
 static struct plan_node *plan_first(struct plan *plan, const struct sale *sale, int index,
                                     bool is_prepare) {
-    struct plan_node **root = &plan->roots[2 * index + is_prepare];
+    struct plan_node **asked = &plan->roots[is_prepare], **root = asked + 2 * index, *node;
+    struct names names = {.count = 0};
+    char first[sizeof node->order_id];
 
+    (void)snprintf(first, sizeof first, ORDER_ID, 1);
+    if (*asked == NULL) {
+        node = plan_ask(plan, sale, make_root(plan, 0, is_prepare, first, INSTANCE "1"));
+        if (node == &given_up)
+            return node;
+        *asked = node;
+    }
     if (*root == NULL) {
-        struct plan_node *node = plan_ask(plan, sale, index, is_prepare, NULL, NULL);
-
+        node = make_root(plan, index, is_prepare, sale->order_id, sale->instance);
+        if (node != NULL)
+            names_exchange(&names, node);
+        node = plan_copy(plan, sale, node, *asked, &names);
         if (node == &given_up)
             return node;
         *root = node;
@@ -158,10 +351,21 @@ static struct plan_node *plan_first(struct plan *plan, const struct sale *sale, 
 
 static struct plan_node *plan_next(struct plan *plan, const struct sale *sale,
                                    struct plan_node *node, const struct reply *reply) {
-    for (struct plan_node *child = node->child; child != NULL; child = child->sibling)
-        if (memcmp(&child->reply, reply, sizeof *reply) == 0)
-            return child;
-    return plan_ask(plan, sale, node->index, node->is_prepare, node, reply);
+    struct plan_node *child = find_child(node, reply), *asked;
+    struct reply shown = *reply;
+    struct names names;
+
+    if (child != NULL)
+        return child;
+    if (node->asked == node)
+        return plan_ask(plan, sale, make_child(plan, node, reply));
+    names_exchange(&names, node);
+    replace_in_reply(&names, &shown);
+    asked = find_child(node->asked, &shown);
+    if (asked == NULL)
+        asked = plan_ask(plan, sale, make_child(plan, node->asked, &shown));
+    return asked != &given_up ? plan_copy(plan, sale, make_child(plan, node, reply), asked, &names)
+                              : asked;
 }
 
 static enum outcome plan_end_sale(struct sale *sale, const struct plan_node *node) {
@@ -267,100 +471,6 @@ const struct plan_node *plan_above(const struct plan_node *node) {
     return node->parent;
 }
 
-/* ---- other ids, tokens and instances: the pupil sees `shown`, the tree has `real` */
-
-#define NAMES      96
-#define TAIL       12 /* the end of an id, which a file may use alone */
-#define TOKENS     8  /* of one order */
-#define REHEARSALS 10 /* a sale comes after less than 2^10 others in its process */
-#define INSTANCE   "inventory-"
-
-struct names {
-    size_t count;
-    struct {
-        char real[TOKEN_TEXT], shown[TOKEN_TEXT];
-    } names[NAMES];
-};
-
-static uint64_t random_next(uint64_t *seed) {
-    uint64_t mixed = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-    mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
-    return mixed ^ mixed >> 31;
-}
-
-/* Add a name that is shown as `shown`. */
-static void add_name(struct names *names, const char *real, const char *shown) {
-    assert(names->count < NAMES && strlen(real) == strlen(shown));
-    (void)snprintf(names->names[names->count].real, TOKEN_TEXT, "%s", real);
-    (void)snprintf(names->names[names->count].shown, TOKEN_TEXT, "%s", shown);
-    names->count++;
-}
-
-/* An order's id, of the form that order-svc makes (a UUID of version 7), and its tokens. */
-static void add_order(struct names *names, int index, uint64_t *seed) {
-    const uint64_t a = random_next(seed), b = random_next(seed);
-    char real[TOKEN_TEXT], shown[TOKEN_TEXT];
-
-    (void)snprintf(real, sizeof real, "00000000-0000-7000-8000-%012d", index + 1);
-    (void)snprintf(shown, sizeof shown, "%08x-%04x-7%03x-%04x-%012llx", (unsigned)(a >> 32),
-                   (unsigned)(a & 0xffff), (unsigned)(a >> 16 & 0xfff),
-                   0x8000U | (unsigned)(b >> 50), (unsigned long long)(b & 0xffffffffffff));
-    add_name(names, real, shown);
-    add_name(names, real + strlen(real) - TAIL, shown + strlen(shown) - TAIL);
-    for (unsigned i = 1; i <= TOKENS; i++) {
-        (void)snprintf(real, sizeof real, "%04x%036x", (unsigned)index + 1, i);
-        (void)snprintf(shown, sizeof shown, "%016llx%016llx%08x",
-                       (unsigned long long)random_next(seed), (unsigned long long)random_next(seed),
-                       (unsigned)random_next(seed));
-        add_name(names, real, shown);
-    }
-}
-
-static void names_choose(struct names *names, uint64_t *seed) {
-    const unsigned first = (unsigned)(random_next(seed) % 6);
-
-    names->count = 0;
-    for (int i = 0; i <= MODEL_ORDERS; i++)
-        add_order(names, i, seed);
-    for (unsigned i = 1; i <= MODEL_INSTANCES; i++) {
-        char real[16], shown[16];
-
-        (void)snprintf(real, sizeof real, INSTANCE "%u", i);
-        (void)snprintf(shown, sizeof shown, INSTANCE "%u", (first + i) % 10);
-        add_name(names, real, shown);
-    }
-}
-
-/* Replace each real name in a text by the shown one, or back. */
-static void names_replace(const struct names *names, char *text, bool back) {
-    for (; *text != '\0'; text++)
-        for (size_t i = 0; i < names->count; i++) {
-            const char *from = back ? names->names[i].shown : names->names[i].real;
-            const char *to = back ? names->names[i].real : names->names[i].shown;
-            const size_t length = strlen(from);
-
-            if (strncmp(text, from, length) == 0) {
-                memcpy(text, to, length);
-                text += length - 1;
-                break;
-            }
-        }
-}
-
-static void replace_in_reply(const struct names *names, struct reply *reply) {
-    names_replace(names, reply->text, false);
-    for (int i = 0; i < KV_STEPS - 1; i++)
-        names_replace(names, reply->then[i], false);
-}
-
-static void replace_in_call(const struct names *names, char key[CALL_TEXT], char value[CALL_TEXT]) {
-    key[CALL_TEXT - 1] = value[CALL_TEXT - 1] = '\0';
-    names_replace(names, key, true);
-    names_replace(names, value, true);
-}
-
 /* ---- other numbers */
 
 /* A row with units gets more of them, and so do the rows before it. */
@@ -421,11 +531,8 @@ static bool is_same_again(struct plan *plan, struct pupil *pupil,
         replace_in_reply(names, &paper->replies[i]);
     if (!plan_has_answer(plan, pupil))
         return true;
-    for (uint32_t i = 0; i < paper->calls_count && i < PAPER_CALLS; i++) {
-        replace_in_call(names, paper->calls[i].key, paper->calls[i].value);
-        for (int j = 0; j < KV_STEPS - 1; j++)
-            replace_in_call(names, paper->calls[i].then[j].key, paper->calls[i].then[j].value);
-    }
+    for (uint32_t i = 0; i < paper->calls_count && i < PAPER_CALLS; i++)
+        replace_in_call(names, &paper->calls[i]);
     return paper->calls_count == node->depth + 1 && is_as_planned(paper, node);
 }
 
@@ -447,19 +554,36 @@ static void ask_node_again(struct plan *plan, struct pupil *pupil,
                         "compare these, but not look at their letters");
 }
 
+/* The pupil was asked for this node, and for nothing below it. */
+static bool is_end(const struct plan_node *node) {
+    return node->asked == node && node->child == NULL;
+}
+
+/* The next end, in turns. */
+static const struct plan_node *next_end(const struct plan *plan, const struct plan_node *node) {
+    do
+        node = node != NULL && node->next != NULL ? node->next : plan->nodes;
+    while (!is_end(node));
+    return node;
+}
+
 void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_options *options,
                     size_t least) {
-    const struct plan_node *node = plan->nodes;
+    const struct plan_node *node = NULL;
+    size_t wanted = 0;
     uint64_t seed;
 
     if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed) {
         (void)plan_fail(plan, PLAN_BROKEN, strerror(errno));
         return;
     }
-    for (size_t i = 0; (i < plan->count || i < least) && plan->end == PLAN_OK; i++) {
-        assert(node != NULL); /* it holds, so it sold */
+    for (const struct plan_node *each = plan->nodes; each != NULL; each = each->next)
+        wanted += is_end(each) ? 2 : 0;
+    assert(wanted > 0); /* it holds, so it sold */
+    wanted = wanted > least ? wanted : least;
+    for (size_t i = 0; i < wanted && plan->end == PLAN_OK; i++) {
+        node = next_end(plan, node);
         ask_node_again(plan, other, options, node, &seed);
-        node = node->next != NULL ? node->next : plan->nodes;
     }
 }
 
@@ -493,15 +617,19 @@ static uint64_t first_other_call(struct plan *plan, struct pupil *pupil,
     return found;
 }
 
+/* The end of a whole sale. */
+static bool is_sale(const struct plan_node *node) {
+    return is_end(node) && node->call.kind == CALL_END && !node->is_prepare;
+}
+
 /* Choose the sales from all parts of the tree, once: it may grow later. */
 static void choose_sales(struct plan *plan) {
     size_t ends = 0, at = 0;
 
     for (const struct plan_node *node = plan->nodes; node != NULL; node = node->next)
-        ends += node->call.kind == CALL_END && !node->is_prepare;
+        ends += is_sale(node);
     for (const struct plan_node *node = plan->nodes; node != NULL; node = node->next)
-        if (node->call.kind == CALL_END && !node->is_prepare &&
-            at++ % (1 + ends / PLAN_SALES) == 0 && plan->sale_count < PLAN_SALES)
+        if (is_sale(node) && at++ % (1 + ends / PLAN_SALES) == 0 && plan->sale_count < PLAN_SALES)
             plan->sales[plan->sale_count++] = node;
 }
 

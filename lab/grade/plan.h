@@ -7,9 +7,12 @@
  * what a sale does next. A check asks for tens to hundreds of nodes, while it runs thousands of
  * schedules.
  *
- * plan_ask_again() asks each question once more, with other ids, tokens and addresses, after other
- * sales in the same process. A file that then does something else looks at them. The questions are the same, and not one for a whole sale:
- * that one would show the file all later answers, and so what it did. */
+ * All questions are about the first order. Another order does the same, with its own id, tokens and
+ * instance in place of those of the first one. So the student's code cannot tell one order from
+ * another, and most questions are asked once for all of them.
+ *
+ * plan_ask_again() asks for each way through the tree again, with other ids, tokens and addresses,
+ * after other sales in the same process. A file that then does something else looks at them. */
 #ifndef LAB_PLAN_H
 #define LAB_PLAN_H
 
@@ -53,7 +56,8 @@ struct plan {
 enum plan_end plan_end_of(enum pupil_end end);
 /* Begin a plan for the strategy that said `hello`. Only one plan sells at a time. */
 void plan_begin(struct plan *plan, struct pupil *pupil, const struct pupil_hello *hello);
-/* Ask `other` each question of the tree again, and at least `least`. Sets plan->end and plan->why. */
+/* Ask `other` for each way through the tree again, from its begin to its end: each way twice, and at
+ * least `least` questions. Sets plan->end and plan->why. */
 void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_options *options,
                     size_t least);
 /* Larger numbers in the answers of the store: of each row's version, fence and count. */
