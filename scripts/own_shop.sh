@@ -193,18 +193,12 @@ own_check() {
 # ---- hints, an answer, and the beginning again
 
 own_hint() { # own_hint [K]
-    local count=0 next
-    [[ ! -e $note.hints ]] || read -r count <"$note.hints"
-    next=${1:-$((count + 1))}
-    [[ $next =~ ^[1-9][0-9]?$ ]] || usage
-    ((next <= 3)) || fail 64 "chapter $(number_of) has 3 hints, and you have seen them; for an answer run $lab_command answer $(number_of)"
-    own_begin
-    ((next <= count)) || echo "$next" >"$note.hints"
-    echo "hint $next of 3: $(sed -n '/^  "hints": /,/\]/s/^    "\(.*\)",\{0,1\}$/\1/p' "$home/chapter.json" | sed -n "${next}p")"
+    local next
+    next_hint "$@"
     case $next in
-    1) sed -n '/^== setup/,/^== ledger/p' "$student_shop/student.shop" | sed '$d' ;;
-    2) sed -n '/^== ledger/,$p' "$student_shop/student.shop" | sed "s|shops/student-python|$mine|; s|{{db}}|$mine/shop.db|" ;;
-    3) cat "$student_shop/with_lock.py" ;;
+    2) sed -n '/^== setup/,/^== ledger/p' "$student_shop/student.shop" | sed '$d' ;;
+    3) sed -n '/^== ledger/,$p' "$student_shop/student.shop" | sed "s|shops/student-python|$mine|; s|{{db}}|$mine/shop.db|" ;;
+    5) cat "$student_shop/with_lock.py" ;;
     esac
 }
 

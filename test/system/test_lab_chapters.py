@@ -23,9 +23,9 @@ LAB = ROOT / BUILD / "bin/lab"
 CHAPTERS = sorted(file.parent for file in (ROOT / "lab").glob("[0-9][0-9]-*/exercise.c"))
 CHEATS = {
     # It reads the key first where a check could see that it is late, and does not where a check counts its steps.
-    "05-owner": ("hint-1.c", "    if (store_kv_get(", "    if (sale->options->work_ms == 0 || store_kv_get("),
+    "05-owner": ("hint-3.c", "    if (store_kv_get(", "    if (sale->options->work_ms == 0 || store_kv_get("),
     "04-ttl": ("exercise.c", "TTL_MS 500", "TTL_MS 16000"),
-    "11-shards": ("hint-2.c", "ROWS 4", "ROWS 10"),
+    "11-shards": ("hint-4.c", "ROWS 4", "ROWS 10"),
 }
 
 
@@ -162,7 +162,12 @@ class Written(unittest.TestCase):
             with self.subTest(chapter.name):
                 plan, text = plan_of(chapter), (chapter / "README.md").read_text()
                 self.assertEqual(sum(each["points"] for each in plan["checks"]), 100)
-                self.assertEqual(len(plan["hints"]), len(list(chapter.glob("hint-*.c"))))
+                words = len(plan["hints"]) - len(list(chapter.glob("hint-*.c")))
+                self.assertGreaterEqual(words, 2)
+                for k, hint in enumerate(plan["hints"], 1):
+                    self.assertNotRegex(hint, r'["\\]')
+                    self.assertEqual((chapter / f"hint-{k}.c").exists(), k > words)
+                    self.assertTrue(k > words or len(hint) > 100 and "?" in hint, hint)
                 self.assertIn(plan["minutes"], range(20, 41))
                 self.assertTrue(text.startswith(f"# {number_of(chapter)}. {plan['title']}\n\n{plan['minutes']} minutes. "))
                 for each in plan["checks"]:
@@ -220,7 +225,7 @@ class Commands(unittest.TestCase):
             with self.subTest(arguments):
                 self.assertIn("Usage: scripts/lab [list]", self.lab(*arguments, code=64))
         self.assertIn("there is no chapter '14'", self.lab("start", "14", code=64))
-        self.assertIn("lab: chapter 1 has 1 hints", self.lab("hint", "1", "9", code=64))
+        self.assertIn("lab: chapter 1 has 3 hints", self.lab("hint", "1", "9", code=64))
         self.assertIn("scripts/lab watch N", self.lab("--help"))
 
     def test_a_student_goes_through_a_chapter(self):
@@ -229,9 +234,14 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.mine("01-oversell").read_text(), (ROOT / "lab/01-oversell/exercise.c").read_text())
         self.assertRegex(self.lab("list"), r" 1  begun +20 min")
         self.assertIn("GUARD_VALUE", self.lab("check", "1", code=1))
+        words = [self.lab("hint", "1"), self.lab("hint", "1")]
+        self.assertRegex(words[0], r"(?m)^hint 1 of 3: Run\s+`.*scripts/lab explore 1`")
+        self.assertNotIn("GUARD_", words[0])
+        self.assertIn("GUARD_", words[1])
+        self.assertNotIn("store_write_stock(sale", "".join(words))
         self.assertIn("+    return store_write_stock(sale, &seen, GUARD_VALUE, NULL);", self.lab("hint", "1"))
         self.assertIn("you have seen them", self.lab("hint", "1", code=64))
-        self.assertIn("hint 1 of 1: write only if the count is still the one that you read\n", self.lab("hint", "1", "1"))
+        self.assertIn("hint 3 of 3: write only if the count is still the one that you read\n", self.lab("hint", "1", "3"))
         answer = self.lab("answer", "01")
         self.assertIn("store_take_stock", answer)
         self.mine("01-oversell").write_text(answer)
@@ -277,7 +287,7 @@ class Commands(unittest.TestCase):
         self.env["LAB_WORK"] = str(self.home / "my work")
         self.lab("start", "1")
         told = self.lab("check", "1", code=1)
-        for sign, code, says in [("See it: (.*)", 1, "OVERSELL"), ("or run (.* hint 1)\\.", 0, "GUARD_VALUE")]:
+        for sign, code, says in [("See it: (.*)", 1, "OVERSELL"), ("or run (.* hint 1)\\.", 0, "hint 1 of 3: ")]:
             with self.subTest(sign):
                 env = {"PATH": os.environ["PATH"], "HOME": str(self.home)}
                 done = subprocess.run(["bash", "-c", re.search(sign, told)[1]], cwd=self.home, env=env, stdin=subprocess.DEVNULL,
@@ -366,7 +376,7 @@ class Commands(unittest.TestCase):
         self.assertTrue(live.endswith("\n10 of 100 points\n"))
 
     def test_run_ends_when_the_code_ends_an_instance(self):
-        right = (ROOT / "lab/01-oversell/hint-1.c").read_text()
+        right = (ROOT / "lab/01-oversell/hint-3.c").read_text()
         write = "    return store_write_stock(sale, &seen, GUARD_VALUE, NULL);\n"
         line = right[:right.index(write)].count("\n") + 3
         self.lab("start", "1")

@@ -1,5 +1,5 @@
-/* Chapter 9, first step: a session is a key with a TTL. The node names its session. A node whose
- * session has ended is removed by the next sale. */
+/* Chapter 9, first step: a session is a key with a TTL. The node names its session. If that session
+ * has ended, the next sale removes the node. */
 #include "read_then_write.h"
 #include "strategy.h"
 
