@@ -450,9 +450,10 @@ power: all ## how many of 20 default runs catch each strategy that is wrong
 	@scripts/deps build
 	@bench/power
 
-reference: all ## write docs/reference.md and docs/calls.md from the programs, tables and headers of the code
+reference: all ## write docs/reference.md, docs/calls.md and the chapters' schedules from the programs and the code
 	@scripts/reference >$(B)/reference.md && cp $(B)/reference.md docs/reference.md
 	@scripts/lab calls >$(B)/calls.md && cp $(B)/calls.md docs/calls.md
+	@scripts/schedules
 
 lint: ## layout, static analysis, lengths, words, documents against the code
 	@scripts/deps test
