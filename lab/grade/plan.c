@@ -1,6 +1,8 @@
 /* Grows the tree of a plan, sells by it, and asks for its branches again. */
 #include "plan.h"
 
+#include "names.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -43,132 +45,6 @@ enum plan_end plan_end_of(enum pupil_end end) {
     return ends[end];
 }
 
-/* ---- other ids, tokens and instances: the pupil sees `shown`, the tree has `real` */
-
-#define NAMES      96
-#define TAIL       12 /* the end of an id, which a file may use alone */
-#define TOKENS     8  /* of one order */
-#define REHEARSALS 10 /* a sale comes after less than 2^10 others in its process */
-#define INSTANCE   "inventory-"
-#define ORDER_ID   "00000000-0000-7000-8000-%012d" /* of the model, with the number of the order */
-#define TOKEN      "%04x%036x"
-
-struct names {
-    size_t count;
-    struct {
-        char real[TOKEN_TEXT], shown[TOKEN_TEXT];
-    } names[NAMES];
-};
-
-static uint64_t random_next(uint64_t *seed) {
-    uint64_t mixed = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-    mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
-    return mixed ^ mixed >> 31;
-}
-
-/* Add a name that is shown as `shown`. */
-static void add_name(struct names *names, const char *real, const char *shown) {
-    assert(names->count < NAMES && strlen(real) == strlen(shown));
-    (void)snprintf(names->names[names->count].real, TOKEN_TEXT, "%s", real);
-    (void)snprintf(names->names[names->count].shown, TOKEN_TEXT, "%s", shown);
-    names->count++;
-}
-
-/* An order's id, of the form that order-svc makes (a UUID of version 7), and its tokens. */
-static void add_order(struct names *names, int index, uint64_t *seed) {
-    const uint64_t a = random_next(seed), b = random_next(seed);
-    char real[TOKEN_TEXT], shown[TOKEN_TEXT];
-
-    (void)snprintf(real, sizeof real, ORDER_ID, index + 1);
-    (void)snprintf(shown, sizeof shown, "%08x-%04x-7%03x-%04x-%012llx", (unsigned)(a >> 32),
-                   (unsigned)(a & 0xffff), (unsigned)(a >> 16 & 0xfff),
-                   0x8000U | (unsigned)(b >> 50), (unsigned long long)(b & 0xffffffffffff));
-    add_name(names, real, shown);
-    add_name(names, real + strlen(real) - TAIL, shown + strlen(shown) - TAIL);
-    for (unsigned i = 1; i <= TOKENS; i++) {
-        (void)snprintf(real, sizeof real, TOKEN, (unsigned)index + 1, i);
-        (void)snprintf(shown, sizeof shown, "%016llx%016llx%08x",
-                       (unsigned long long)random_next(seed), (unsigned long long)random_next(seed),
-                       (unsigned)random_next(seed));
-        add_name(names, real, shown);
-    }
-}
-
-static void names_choose(struct names *names, uint64_t *seed) {
-    const unsigned first = (unsigned)(random_next(seed) % 6);
-
-    names->count = 0;
-    for (int i = 0; i <= MODEL_ORDERS; i++)
-        add_order(names, i, seed);
-    for (unsigned i = 1; i <= MODEL_INSTANCES; i++) {
-        char real[16], shown[16];
-
-        (void)snprintf(real, sizeof real, INSTANCE "%u", i);
-        (void)snprintf(shown, sizeof shown, INSTANCE "%u", (first + i) % 10);
-        add_name(names, real, shown);
-    }
-}
-
-/* Two names change places. */
-static void exchange(struct names *names, const char *a, const char *b) {
-    if (strcmp(a, b) == 0)
-        return;
-    add_name(names, a, b);
-    add_name(names, b, a);
-}
-
-/* The names of a node's order and those of the first order change places. None: it is that one. */
-static void names_exchange(struct names *names, const struct plan_node *node) {
-    char first[TOKEN_TEXT], own[TOKEN_TEXT];
-
-    names->count = 0;
-    (void)snprintf(first, sizeof first, ORDER_ID, 1);
-    exchange(names, node->order_id, first);
-    exchange(names, node->order_id + strlen(first) - TAIL, first + strlen(first) - TAIL);
-    for (unsigned i = 1; i <= TOKENS; i++) {
-        (void)snprintf(first, sizeof first, TOKEN, 1, i);
-        (void)snprintf(own, sizeof own, TOKEN, (unsigned)node->index + 1, i);
-        exchange(names, own, first);
-    }
-    exchange(names, node->instance, INSTANCE "1");
-}
-
-/* Replace each real name in a text by the shown one, or back. */
-static void names_replace(const struct names *names, char *text, bool back) {
-    for (; *text != '\0'; text++)
-        for (size_t i = 0; i < names->count; i++) {
-            const char *from = back ? names->names[i].shown : names->names[i].real;
-            const char *to = back ? names->names[i].real : names->names[i].shown;
-            const size_t length = strlen(from);
-
-            if (strncmp(text, from, length) == 0) {
-                memcpy(text, to, length);
-                text += length - 1;
-                break;
-            }
-        }
-}
-
-static void replace_in_reply(const struct names *names, struct reply *reply) {
-    names_replace(names, reply->text, false);
-    for (int i = 0; i < KV_STEPS - 1; i++)
-        names_replace(names, reply->then[i], false);
-}
-
-static void replace_back(const struct names *names, char key[CALL_TEXT], char value[CALL_TEXT]) {
-    key[CALL_TEXT - 1] = value[CALL_TEXT - 1] = '\0';
-    names_replace(names, key, true);
-    names_replace(names, value, true);
-}
-
-static void replace_in_call(const struct names *names, struct call *call) {
-    replace_back(names, call->key, call->value);
-    for (int i = 0; i < KV_STEPS - 1; i++)
-        replace_back(names, call->then[i].key, call->then[i].value);
-}
-
 /* ---- ask for the next call */
 
 /* Write the answers on the way to a call at `depth` below `parent`; `last` is the newest. */
@@ -209,6 +85,7 @@ static bool is_as_planned(const struct paper *paper, const struct plan_node *nod
     return true;
 }
 
+#define REHEARSALS 10 /* a sale comes after less than 2^10 others in its process */
 #define DIFFERS                                                                                    \
     "after the same answers of the store it did something else: it looks at memory that is not "   \
     "its own"
@@ -306,7 +183,7 @@ static struct plan_node *plan_copy(struct plan *plan, const struct sale *sale,
         return &given_up;
     node->asked = asked;
     node->call = asked->call;
-    replace_in_call(names, &node->call);
+    names_take_back(names, &node->call);
     copy_texts(node, asked->message, asked->trace);
     names_replace(names, node->message, true);
     for (char *text = node->trace; text != NULL && *text != '\0'; text += strlen(text) + 1)
@@ -328,11 +205,11 @@ static struct plan_node *plan_first(struct plan *plan, const struct sale *sale, 
                                     bool is_prepare) {
     struct plan_node **asked = &plan->roots[is_prepare], **root = asked + 2 * index, *node;
     struct names names = {.count = 0};
-    char first[sizeof node->order_id];
+    char first[TOKEN_TEXT];
 
-    (void)snprintf(first, sizeof first, ORDER_ID, 1);
+    names_first_order(first);
     if (*asked == NULL) {
-        node = plan_ask(plan, sale, make_root(plan, 0, is_prepare, first, INSTANCE "1"));
+        node = plan_ask(plan, sale, make_root(plan, 0, is_prepare, first, NAMES_FIRST_INSTANCE));
         if (node == &given_up)
             return node;
         *asked = node;
@@ -340,7 +217,7 @@ static struct plan_node *plan_first(struct plan *plan, const struct sale *sale, 
     if (*root == NULL) {
         node = make_root(plan, index, is_prepare, sale->order_id, sale->instance);
         if (node != NULL)
-            names_exchange(&names, node);
+            names_exchange(&names, node->order_id, node->index, node->instance);
         node = plan_copy(plan, sale, node, *asked, &names);
         if (node == &given_up)
             return node;
@@ -359,8 +236,8 @@ static struct plan_node *plan_next(struct plan *plan, const struct sale *sale,
         return child;
     if (node->asked == node)
         return plan_ask(plan, sale, make_child(plan, node, reply));
-    names_exchange(&names, node);
-    replace_in_reply(&names, &shown);
+    names_exchange(&names, node->order_id, node->index, node->instance);
+    names_show(&names, &shown);
     asked = find_child(node->asked, &shown);
     if (asked == NULL)
         asked = plan_ask(plan, sale, make_child(plan, node->asked, &shown));
@@ -517,41 +394,70 @@ static void shift_call_back(struct call *call, const struct call *planned,
 
 /* ---- ask again */
 
-/* Ask for the sale up to `node`, under these names. True: it did the same, or plan->end is set. */
-static bool is_same_again(struct plan *plan, struct pupil *pupil,
-                          const struct sale_options *options, const struct plan_node *node,
-                          const struct names *names, uint32_t shift) {
-    struct paper *paper = write_question(pupil, options, node);
+/* A sale that is asked for again: its end, and the seed of its names. */
+struct again {
+    const struct plan_node *node;
+    uint64_t seed;
+    bool has_own_names;
+};
 
-    paper->shift = shift;
-    paper->rehearsals = 1U << shift % REHEARSALS;
-    names_replace(names, paper->order_id, false);
-    names_replace(names, paper->instance, false);
-    for (uint32_t i = 0; i < paper->replies_count; i++)
-        replace_in_reply(names, &paper->replies[i]);
-    if (!plan_has_answer(plan, pupil))
-        return true;
-    for (uint32_t i = 0; i < paper->calls_count && i < PAPER_CALLS; i++)
-        replace_in_call(names, &paper->calls[i]);
-    return paper->calls_count == node->depth + 1 && is_as_planned(paper, node);
+static void again_names(const struct again *again, struct names *names) {
+    uint64_t seed = again->seed;
+
+    names->count = 0;
+    if (!again->has_own_names)
+        names_choose(names, &seed);
 }
 
-static void ask_node_again(struct plan *plan, struct pupil *pupil,
-                           const struct sale_options *options, const struct plan_node *node,
-                           uint64_t *seed) {
-    const uint32_t shift = (uint32_t)random_next(seed);
+static void write_again(struct pupil *pupil, const struct sale_options *options,
+                        const struct again *again) {
+    struct paper *paper = write_question(pupil, options, again->node);
     struct names names;
 
-    names_choose(&names, seed);
-    if (is_same_again(plan, pupil, options, node, &names, shift))
-        return;
-    names.count = 0;
-    if (!is_same_again(plan, pupil, options, node, &names, shift))
-        (void)plan_fail(plan, PLAN_DIFFERS, DIFFERS ", or at an address");
-    else if (plan->end == PLAN_OK)
+    again_names(again, &names);
+    paper->shift = (uint32_t)again->seed;
+    names_replace(&names, paper->order_id, false);
+    names_replace(&names, paper->instance, false);
+    for (uint32_t i = 0; i < paper->replies_count; i++)
+        names_show(&names, &paper->replies[i]);
+}
+
+static bool is_same_again(struct paper *paper, const struct again *again) {
+    struct names names;
+
+    again_names(again, &names);
+    for (uint32_t i = 0; i < paper->calls_count && i < PAPER_CALLS; i++)
+        names_take_back(&names, &paper->calls[i]);
+    return paper->calls_count == again->node->depth + 1 && is_as_planned(paper, again->node);
+}
+
+/* Ask a player. True: each sale did the same. False also if plan->end is set. */
+static bool ask_again(struct plan *plan, struct pupil *pupil, const struct sale_options *options,
+                      const struct again *asked, uint32_t count) {
+    bool is_same = true;
+
+    for (uint32_t i = 0; i < count; i++)
+        write_again(pupil, options, &asked[i]);
+    pupil->papers[0].rehearsals = 1U << asked[0].seed % REHEARSALS;
+    if (!plan_has_answer(plan, pupil))
+        return false;
+    for (uint32_t i = 0; i < count && is_same; i++)
+        is_same = is_same_again(&pupil->papers[i], &asked[i]);
+    return is_same;
+}
+
+/* A sale did something else. Does it under its own names, too? */
+static void tell_what_differs(struct plan *plan, struct pupil *pupil,
+                              const struct sale_options *options, struct again *asked,
+                              uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        asked[i].has_own_names = true;
+    if (ask_again(plan, pupil, options, asked, count))
         (void)plan_fail(plan, PLAN_DIFFERS,
                         "it does something else for another order id, token or instance: it may "
                         "compare these, but not look at their letters");
+    else if (plan->end == PLAN_OK)
+        (void)plan_fail(plan, PLAN_DIFFERS, DIFFERS ", or at an address");
 }
 
 /* The pupil was asked for this node, and for nothing below it. */
@@ -570,6 +476,7 @@ static const struct plan_node *next_end(const struct plan *plan, const struct pl
 void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_options *options,
                     size_t least) {
     const struct plan_node *node = NULL;
+    struct again asked[PAPERS];
     size_t wanted = 0;
     uint64_t seed;
 
@@ -581,30 +488,32 @@ void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_op
         wanted += is_end(each) ? 2 : 0;
     assert(wanted > 0); /* it holds, so it sold */
     wanted = wanted > least ? wanted : least;
-    for (size_t i = 0; i < wanted && plan->end == PLAN_OK; i++) {
-        node = next_end(plan, node);
-        ask_node_again(plan, other, options, node, &seed);
+    for (size_t done = 0; done < wanted && plan->end == PLAN_OK; done += PAPERS) {
+        for (int i = 0; i < PAPERS; i++) {
+            node = next_end(plan, node);
+            asked[i] = (struct again){node, names_random(&seed), false};
+        }
+        if (!ask_again(plan, other, options, asked, PAPERS) && plan->end == PLAN_OK)
+            tell_what_differs(plan, other, options, asked, PAPERS);
     }
 }
 
-/* A hash of the first call of the sale up to `node` that is another one with larger numbers. 0: there
- * is none, or plan->end is set. */
-static uint64_t first_other_call(struct plan *plan, struct pupil *pupil,
-                                 const struct sale_options *options, const struct plan_node *node,
-                                 const struct plan_shift *by) {
+static void write_other(struct pupil *pupil, const struct sale_options *options,
+                        const struct plan_node *node, const struct plan_shift *by) {
     struct paper *paper = write_question(pupil, options, node);
-    uint64_t found = 0;
-    enum pupil_end end;
 
     for (uint32_t i = 0; i < paper->replies_count; i++)
         shift_reply(&paper->replies[i], by);
-    end = pupil_ask(pupil, &plan->why);
-    if (end == PUPIL_STOPPED || end == PUPIL_BROKEN) {
-        plan->end = plan_end_of(end);
-        return 0;
-    }
-    if (end != PUPIL_OK || paper->calls_count != node->depth + 1)
-        return (uint64_t)end + 1;
+}
+
+/* A hash of the first call of the sale up to `node` that is another one with larger numbers. 0: there
+ * is none. */
+static uint64_t first_other_call(struct paper *paper, const struct plan_node *node,
+                                 const struct plan_shift *by) {
+    uint64_t found = 0;
+
+    if (paper->calls_count != node->depth + 1)
+        return 1;
     for (; node != NULL; node = node->parent) {
         const struct call *call = &paper->calls[node->depth];
         const uint64_t it[] = {node->depth + 1, (uint64_t)call->kind, (uint64_t)call->how,
@@ -633,17 +542,37 @@ static void choose_sales(struct plan *plan) {
             plan->sales[plan->sale_count++] = node;
 }
 
+/* Ask for the sales from number `first` on, and add what they do to the hash. Returns how many have
+ * an answer. */
+static size_t ask_others(struct plan *plan, struct pupil *other, const struct sale_options *options,
+                         const struct plan_shift *by, size_t first, uint64_t *hash) {
+    uint64_t found = 0;
+    enum pupil_end end;
+
+    for (size_t i = first; i < plan->sale_count; i++)
+        write_other(other, options, plan->sales[i], by);
+    end = pupil_ask(other, &plan->why);
+    if (end == PUPIL_STOPPED || end == PUPIL_BROKEN) {
+        plan->end = plan_end_of(end);
+        return 0;
+    }
+    for (size_t i = 0; i <= other->answered && first + i < plan->sale_count; i++) {
+        found = i < other->answered
+                    ? first_other_call(&other->papers[i], plan->sales[first + i], by)
+                    : (uint64_t)end + 1;
+        if (found != 0)
+            *hash = model_mix(*hash + first + i + 1, &found, sizeof found) | 1;
+    }
+    return other->answered + (end != PUPIL_OK);
+}
+
 uint64_t plan_others(struct plan *plan, struct pupil *other, const struct sale_options *options,
                      const struct plan_shift *by) {
     uint64_t hash = 0;
 
     if (plan->sale_count == 0)
         choose_sales(plan);
-    for (size_t i = 0; i < plan->sale_count && plan->end == PLAN_OK; i++) {
-        const uint64_t found = first_other_call(plan, other, options, plan->sales[i], by);
-
-        if (found != 0)
-            hash = model_mix(hash + i + 1, &found, sizeof found) | 1;
-    }
-    return hash;
+    for (size_t i = 0; i < plan->sale_count && plan->end == PLAN_OK;)
+        i += ask_others(plan, other, options, by, i, &hash);
+    return plan->end == PLAN_OK ? hash : 0;
 }

@@ -20,7 +20,7 @@
 #include "pupil.h"
 
 #define PLAN_NODES 20000
-#define PLAN_SALES 8                   /* that plan_others() asks for */
+#define PLAN_SALES 8                   /* that plan_others() asks for, at most PAPERS */
 #define PLAN_CALLS UINT64_C(100000000) /* of all schedules together */
 
 enum plan_end {

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CPU_S   1 /* of one question; usually it takes less than a tenth of a millisecond */
+#define CPU_S   1 /* of a player; usually it takes less than a tenth of a millisecond */
 #define MEMORY  ((size_t)600 << 20)
 #define WALL_S  140 /* the machine stands still: then there is no grade */
 #define PAGE    ((size_t)4096)
@@ -42,20 +42,21 @@ struct desk {
 };
 
 static struct {
-    struct paper *paper;
+    struct paper *paper, *last;
     struct desk *places; /* for a desk */
     const struct strategy *strategy;
     size_t trace;             /* bytes on the paper */
     uint32_t at, rehearsals;  /* the calls so far; the plays that are left before the last one */
-    struct fiber_event never; /* a rehearsed sale waits for it after its last call */
+    struct fiber_event never; /* a sale waits for it after its last call, if others follow */
     bool has_ended;
 } player;
 
-/* Write the newest call. It returns after a rehearsal. */
+/* Write the newest call. It returns if another play follows. */
 static void hand_in(const struct call *call) {
     player.paper->calls[player.at] = *call;
     player.paper->calls_count = player.at + 1;
-    if (player.rehearsals == 0)
+    player.paper->is_answered = player.rehearsals == 0;
+    if (player.rehearsals == 0 && player.paper == player.last)
         _exit(PLAYED);
 }
 
@@ -135,14 +136,18 @@ __attribute__((no_sanitize("address"))) static void pupil_on_crash(const struct 
     _exit(CRASHED);
 }
 
-_Noreturn static void be_player(int line) {
+_Noreturn static void be_player(int line, unsigned char questions) {
     (void)close(line);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    player.rehearsals = player.paper->rehearsals;
+    player.last = player.paper + questions - 1;
     if (seal_for_running(CPU_S) != 0)
         (void)raise(SIGKILL); /* without memory */
-    for (;; player.rehearsals--)
-        play(); /* the last one does not return */
+    for (;; player.paper++) { /* the last play does not return */
+        for (player.rehearsals = player.paper->rehearsals; player.rehearsals > 0;
+             player.rehearsals--)
+            play();
+        play();
+    }
 }
 
 /* ---- the pupil */
@@ -185,16 +190,16 @@ static bool prepare_players(void) {
            seal_after_loading() == 0;
 }
 
-/* Fork a player for each question, and write its status. */
+/* Fork a player for each number of questions, and write its status. */
 static void fork_players(int line) {
-    char byte;
+    unsigned char questions;
 
-    while (read(line, &byte, 1) == 1) {
+    while (read(line, &questions, 1) == 1) {
         const pid_t forked = fork();
         int status;
 
         if (forked == 0)
-            be_player(line);
+            be_player(line, questions);
         status = forked > 0 ? status_of(forked) : NO_FORK;
         if (write(line, &status, sizeof status) != sizeof status)
             break;
@@ -289,7 +294,7 @@ static enum pupil_end tell_death(int status, bool is_overflow, struct why *why) 
 
 /* The student's code can write the paper, so nothing on it decides more than the words. */
 static enum pupil_end tell_crash(struct pupil *pupil, int status, struct why *why) {
-    const struct paper *paper = pupil->paper;
+    const struct paper *paper = &pupil->papers[pupil->answered];
     const struct crash crash = paper->crash;
     const bool is_told = WIFEXITED(status) && WEXITSTATUS(status) == CRASHED;
     const bool is_one = crash.signal == SIGSEGV || crash.signal == SIGBUS ||
@@ -301,7 +306,7 @@ static enum pupil_end tell_crash(struct pupil *pupil, int status, struct why *wh
     uint32_t made = 0;
 
     pupil->crashed_at = is_told ? crash.at : 0;
-    while (made < paper->replies_count && paper->calls[made].kind != 0)
+    while (made < PAPER_CALLS && made < paper->replies_count && paper->calls[made].kind != 0)
         made++;
     if (made > 0 && end != PUPIL_BROKEN)
         (void)snprintf(why->text + length, sizeof why->text - length,
@@ -360,7 +365,7 @@ static enum pupil_end pupil_fork(struct pupil *pupil, const char *path, unsigned
     if (pupil->process == 0) {
         (void)close(ends[0]);
         (void)setpgid(0, 0);
-        be_pupil(path, shift, pupil->paper, ends[1]);
+        be_pupil(path, shift, pupil->papers, ends[1]);
     }
     (void)close(ends[1]);
     pupil->line = ends[0];
@@ -368,7 +373,7 @@ static enum pupil_end pupil_fork(struct pupil *pupil, const char *path, unsigned
         return pupil_broken(why, "fork");
     (void)setpgid(pupil->process, 0); /* it does the same; one of us is first */
     /* The next pupil must not see the questions of this one. */
-    (void)madvise(pupil->paper, sizeof *pupil->paper, MADV_DONTFORK);
+    (void)madvise(pupil->papers, PAPERS * sizeof *pupil->papers, MADV_DONTFORK);
     pupil->group = pupil->process;
     return PUPIL_OK;
 }
@@ -379,11 +384,11 @@ enum pupil_end pupil_start(struct pupil *pupil, const char *path, unsigned shift
     enum pupil_end end;
 
     *pupil = (struct pupil){.line = -1, .is_interrupted = is_interrupted};
-    pupil->paper =
-        mmap(NULL, sizeof *pupil->paper, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (pupil->paper == MAP_FAILED || !adopt_orphans()) {
+    pupil->papers = mmap(NULL, PAPERS * sizeof *pupil->papers, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (pupil->papers == MAP_FAILED || !adopt_orphans()) {
         end = pupil_broken(why, "memory");
-        pupil->paper = pupil->paper != MAP_FAILED ? pupil->paper : NULL;
+        pupil->papers = pupil->papers != MAP_FAILED ? pupil->papers : NULL;
     } else {
         end = pupil_fork(pupil, path, shift, why);
     }
@@ -398,17 +403,31 @@ enum pupil_end pupil_start(struct pupil *pupil, const char *path, unsigned shift
 
 /* The kernel forgets the few pages that are in use: faster than to overwrite them all. */
 struct paper *pupil_paper(struct pupil *pupil) {
-    if (madvise(pupil->paper, sizeof *pupil->paper, MADV_REMOVE) != 0)
-        memset(pupil->paper, 0, sizeof *pupil->paper);
-    return pupil->paper;
+    struct paper *paper = &pupil->papers[pupil->asked++];
+
+    assert(pupil->asked <= PAPERS);
+    if (madvise(paper, sizeof *paper, MADV_REMOVE) != 0)
+        memset(paper, 0, sizeof *paper);
+    return paper;
+}
+
+static uint32_t count_answers(const struct pupil *pupil, uint32_t asked) {
+    uint32_t count = 0;
+
+    while (count < asked && pupil->papers[count].is_answered != 0 &&
+           pupil->papers[count].calls_count > 0)
+        count++;
+    return count;
 }
 
 enum pupil_end pupil_ask(struct pupil *pupil, struct why *why) {
+    const unsigned char asked = (unsigned char)pupil->asked;
     enum pupil_end end;
     int status;
 
-    assert(pupil->paper->replies_count < PAPER_CALLS && pupil->paper->calls_count == 0);
-    if (send(pupil->line, "?", 1, MSG_NOSIGNAL) != 1)
+    assert(asked > 0);
+    pupil->asked = pupil->answered = 0;
+    if (send(pupil->line, &asked, 1, MSG_NOSIGNAL) != 1)
         return tell_end_of_pupil(pupil, why);
     pupil->crashed_at = 0;
     end = hear(pupil, &status, sizeof status, why);
@@ -418,9 +437,12 @@ enum pupil_end pupil_ask(struct pupil *pupil, struct why *why) {
         errno = EAGAIN;
         return pupil_broken(why, "fork");
     }
-    return WIFEXITED(status) && WEXITSTATUS(status) == PLAYED && pupil->paper->calls_count > 0
-               ? PUPIL_OK
-               : tell_crash(pupil, status, why);
+    pupil->answered = count_answers(pupil, asked);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == PLAYED && pupil->answered == asked)
+        return PUPIL_OK;
+    if (pupil->answered == asked) /* all of them: the player wrote it on the last paper, and died */
+        pupil->answered--;
+    return tell_crash(pupil, status, why);
 }
 
 void pupil_stop(struct pupil *pupil) {
@@ -431,7 +453,7 @@ void pupil_stop(struct pupil *pupil) {
         while (waitpid(-pupil->group, NULL, 0) > 0 || errno == EINTR)
             ;
     }
-    if (pupil->paper != NULL)
-        (void)munmap(pupil->paper, sizeof *pupil->paper);
+    if (pupil->papers != NULL)
+        (void)munmap(pupil->papers, PAPERS * sizeof *pupil->papers);
     *pupil = (struct pupil){.line = -1};
 }

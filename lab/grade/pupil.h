@@ -2,8 +2,9 @@
  *
  * A question is: "these are the answers that the store has given to this sale so far; what does the
  * sale do next?" The pupil runs no code of the object. It forks a player, which plays the sale from
- * its beginning, writes its calls, and exits. So nothing of another question can have stayed in its
- * memory.
+ * its beginning, writes its calls, and exits. So nothing of an earlier question can have stayed in
+ * its memory. A player can also be asked several questions, one after the other: that is faster. Its
+ * answers must not depend on the sales before.
  *
  * Neither can say that a check holds: they do not know the check. The player can write the paper, so
  * the reader of an answer checks it (call.h). It has no line to anybody, and no call that waits: it
@@ -22,6 +23,7 @@
 #include <sys/types.h>
 
 #define PAPER_CALLS 800 /* of one sale; a schedule with 400 steps ends before */
+#define PAPERS      16  /* questions for one player */
 
 #define PAPER_TRACE (8 * TRACE_TEXT)
 
@@ -35,6 +37,7 @@ struct paper {
     uint32_t replies_count;
     struct reply replies[PAPER_CALLS];
     /* The answer: one call more than there are replies. */
+    uint32_t is_answered;
     uint32_t calls_count;
     struct call calls[PAPER_CALLS];
     char message[MESSAGE_BYTES]; /* of the sale, if the last call is END */
@@ -52,9 +55,10 @@ struct pupil_hello {
 };
 
 struct pupil {
-    pid_t process, group; /* the group also has what the process forks */
-    int line;             /* to the process */
-    struct paper *paper;
+    pid_t process, group;     /* the group also has what the process forks */
+    int line;                 /* to the process */
+    struct paper *papers;     /* PAPERS */
+    uint32_t asked, answered; /* of them */
     const volatile bool *is_interrupted;
     uintptr_t crashed_at; /* in the object, after DIED or ENDLESS; 0: unknown */
 };
@@ -75,9 +79,11 @@ __attribute__((warn_unused_result)) enum pupil_end pupil_start(struct pupil *pup
                                                                const volatile bool *is_interrupted,
                                                                struct pupil_hello *hello,
                                                                struct why *why);
-/* A blank paper for the next question. Nothing of an earlier answer is left on it. */
+/* A blank paper for one more question, at most PAPERS. Nothing of an earlier answer is left on it. */
 struct paper *pupil_paper(struct pupil *pupil);
-/* Answer the question on the paper. OK: the paper has calls_count calls, which may be anything. */
+/* Answer the questions on the papers, in their order. Then pupil->answered of them have calls_count
+ * calls, which may be anything: all, if it returns OK; otherwise the next one has ended so. The
+ * answers stay until the next pupil_paper(). */
 __attribute__((warn_unused_result)) enum pupil_end pupil_ask(struct pupil *pupil, struct why *why);
 /* End the process, and all that it has forked. */
 void pupil_stop(struct pupil *pupil);
