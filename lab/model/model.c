@@ -32,11 +32,16 @@ static void model_random_token(struct sale *base, char token[TOKEN_TEXT]) {
 
 /* ---- operations without a file of their own */
 
+/* A live sale tries again and again. Mostly this changes nothing until something else does, so the
+ * model lets it wait for that. But an attempt that gives a key more time comes before its end. */
 static enum outcome model_pause_before_retry(struct sale *base) {
     struct model_sale *sale = model_of(base);
     const int64_t due_ms = order_of(sale)->begun_ms + base->options->wait_ms;
+    const int64_t before_ms = sale->prolongs ? model_next_key_ms(sale->world) - 1 : due_ms;
+    const bool is_soon = before_ms > sale->world->state.now_ms && before_ms < due_ms;
 
-    model_wait(sale, WAITS_CHANGE, due_ms);
+    sale->prolongs = false;
+    model_wait(sale, WAITS_CHANGE, is_soon ? before_ms : due_ms);
     if (sale->world->state.now_ms < due_ms) {
         model_say(sale, "tries again");
         return model_answer(sale, OUTCOME_OK, NULL, 0);
@@ -176,6 +181,7 @@ void model_begin(struct model_world *world) {
         sale->index = sale->ledger = i;
         sale->tokens = 0;
         sale->worked_ms = 0;
+        sale->prolongs = false;
         if (sale->order_id[0] == '\0') /* once, not for each schedule */
             (void)snprintf(sale->order_id, sizeof sale->order_id, "00000000-0000-7000-8000-%012d",
                            i + 1);

@@ -171,7 +171,10 @@ static enum outcome redis_run(struct model_sale *sale, struct kv_call *call, boo
         if (!step->is_yes)
             break;
         *has_changed |= changes_keys(step->command);
-        *wakes |= changes_keys(step->command) && (step->command != KV_EXPIRE || step->ttl_ms <= 0);
+        if (step->command == KV_EXPIRE && step->ttl_ms > 0)
+            sale->prolongs = true;
+        else
+            *wakes |= changes_keys(step->command);
     }
     return outcome;
 }

@@ -223,6 +223,7 @@ struct model_sale {
     int ledger;        /* the order with its row of the ledger: itself, unless it is a repeat */
     unsigned tokens;   /* the number of tokens that it got */
     int64_t worked_ms; /* of the work that it has begun and not ended */
+    bool prolongs;     /* it has given a key more time since its last pause */
     char order_id[40], message[MESSAGE_BYTES];
 };
 
