@@ -262,8 +262,8 @@ static void attempt_look_at_techniques(void) {
         return;
     conclude(at.attempt, ATTEMPT_VIOLATED, "%s", why.text);
     at.attempt->advice =
-        "Use the operations that this chapter is about. Its text names them, under "
-        "Fix it; store.h describes them.";
+        "Write the sale with the operations that the chapter asks for. scripts/lab calls "
+        "describes each of them.";
 }
 
 /* ---- other numbers */

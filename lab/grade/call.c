@@ -339,6 +339,8 @@ const char *call_name(const struct call *call) {
                                           [KV_DELETE_IF_EQUAL] = "store_kv_delete_if_equal"};
     const char *name = call->kind > 0 && call->kind <= CALL_END ? names[call->kind] : NULL;
 
+    if (call->kind == CALL_KV)
+        name = "store_kv";
     if (call->kind == CALL_KV && call->how >= 0 && call->how <= KV_DELETE_IF_EQUAL)
         name = of_keys[call->how];
     return name != NULL ? name : "an unknown function";

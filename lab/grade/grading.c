@@ -142,6 +142,14 @@ static void print_failure(const struct grading *grading, size_t i, FILE *to, boo
     fputc('\n', to);
 }
 
+/* The length of the first sentence, without its full stop; at most 120. */
+static int first_sentence(const char *text) {
+    const char *end = strstr(text, ". ");
+    const size_t length = end != NULL ? (size_t)(end - text) : strnlen(text, 120);
+
+    return length < 120 ? (int)length : 120;
+}
+
 /* How a check failed, in a few words. */
 static void print_short(const struct attempt *attempt, FILE *to) {
     if (attempt->end == ATTEMPT_VIOLATED && attempt->violated > 0)
@@ -154,7 +162,7 @@ static void print_short(const struct attempt *attempt, FILE *to) {
     else if (attempt->end == ATTEMPT_INCOMPLETE)
         fputs(": it has too many schedules", to);
     else
-        fprintf(to, ": %.120s", attempt->summary);
+        fprintf(to, ": %.*s", first_sentence(attempt->summary), attempt->summary);
 }
 
 /* Print one check that was attempted, in a line. Return true if it holds. */

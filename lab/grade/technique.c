@@ -86,6 +86,8 @@ static unsigned techniques_of(const struct plan_node *node) {
     return __builtin_popcount(servers) > KV_SERVERS / 2 ? found | 1U << TECHNIQUE_SERVERS : found;
 }
 
+#define TECHNIQUE_TEXT 120
+
 /* Returns `to`: the texts of a set, with "or" between. */
 static const char *write_set(unsigned set, char *to, size_t size) {
     size_t used = 0;
@@ -98,18 +100,57 @@ static const char *write_set(unsigned set, char *to, size_t size) {
     return to;
 }
 
+/* Returns `to`: the texts of all that is required. */
+static const char *write_required(const struct techniques *techniques, char *to, size_t size) {
+    size_t used = 0;
+
+    for (size_t i = 0; i < TECHNIQUE_GROUPS && techniques->required[i] != 0; i++) {
+        char one[TECHNIQUE_TEXT];
+
+        if (used < size)
+            used += (size_t)snprintf(to + used, size - used, "%s%s", i > 0 ? ", and " : "",
+                                     write_set(techniques->required[i], one, sizeof one));
+    }
+    return to;
+}
+
+/* The first call of a sale that is forbidden, or NULL. */
+static const struct call *find_forbidden(const struct techniques *techniques,
+                                         const struct plan *plan) {
+    const struct plan_node *end = NULL;
+    const struct call *found = NULL;
+
+    while (found == NULL && (end = plan_next_sold(plan, end)) != NULL)
+        for (const struct plan_node *node = end; node != NULL; node = plan_above(node))
+            if ((technique_of(plan_call(node)) & techniques->forbidden) != 0)
+                found = plan_call(node);
+    return found;
+}
+
+/* Returns `to`: the operation of a call, as the file writes it. */
+static const char *write_operation(const struct call *call, char *to, size_t size) {
+    static const char *const guards[] = {[GUARD_VALUE] = "GUARD_VALUE",
+                                         [GUARD_VERSION] = "GUARD_VERSION",
+                                         [GUARD_FENCE] = "GUARD_FENCE"};
+
+    (void)snprintf(to, size, "%s", call->kind == CALL_WRITE_STOCK ? guards[call->how] : "");
+    if (call->kind == CALL_BEGIN)
+        (void)snprintf(to, size, "a SERIALIZABLE transaction");
+    else if (call->kind != CALL_WRITE_STOCK)
+        (void)snprintf(to, size, "%s()", call_name(call));
+    return to;
+}
+
 bool techniques_are_kept(const struct techniques *techniques, const struct plan *plan,
                          const struct plan_node *alone, struct why *why) {
     const unsigned used = techniques_of(alone);
-    const struct plan_node *end = NULL;
-    unsigned refused = 0;
-    char text[200];
+    const struct call *refused = find_forbidden(techniques, plan);
+    char text[TECHNIQUE_TEXT], required[TECHNIQUE_GROUPS * TECHNIQUE_TEXT];
 
-    while ((end = plan_next_sold(plan, end)) != NULL)
-        refused |= techniques_of(end) & techniques->forbidden;
-    if (refused != 0) {
-        (void)why_set(why, "A sale uses %s. This chapter is about another way.",
-                      write_set(refused, text, sizeof text));
+    if (refused != NULL) {
+        (void)why_set(why, "A sale uses %s. This chapter is about another way: %s.",
+                      write_operation(refused, text, sizeof text),
+                      write_required(techniques, required, sizeof required));
         return false;
     }
     for (size_t i = 0; i < TECHNIQUE_GROUPS && techniques->required[i] != 0; i++)
