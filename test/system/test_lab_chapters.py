@@ -89,7 +89,7 @@ class Played(unittest.TestCase):
                 done = check(ROOT / "lab/01-oversell/answer.c", number, "--brief")
                 self.assertIn(f"  {100 if number in (1, 12) else 0} of 100 points", done.stdout)
                 if "requires" in plan_of(chapter):
-                    self.assertIn("This chapter is about another way.", done.stdout)
+                    self.assertRegex(done.stdout, r"A sale uses store_take_stock\(\). This chapter is about another way: .*(GUARD|KV|store)_")
                     self.assertIn("Each check asks for ", (chapter / "README.md").read_text())
 
     def test_a_lock_beside_the_sale_and_a_sale_without_work_get_no_point(self):
@@ -177,6 +177,23 @@ class Written(unittest.TestCase):
                 self.assertGreaterEqual(count, 3)
                 self.assertEqual(len(re.findall(r"^\d\. ", answered, re.M)), count)
                 self.assertRegex(answered, r"(?m)^</details>$")
+
+    def test_the_last_question_is_a_check_and_each_exploration_is_answered_by_its_schedule(self):
+        for chapter in CHAPTERS:
+            with self.subTest(chapter.name):
+                text = (chapter / "README.md").read_text()
+                asked, _, answered = text.partition("## Questions")[2].partition("<details>")
+                self.assertRegex(re.split(r"(?m)^\d\. ", asked)[-1], r"`scripts/lab\s(explore|check)\s")
+                for command in re.findall(r"`(scripts/lab explore [^`]+)`(?!, with the exercise)", " ".join(asked.split())):
+                    self.assertRegex(answered, rf"(?m)^```\n{re.escape(command)}    # with .*\n\n")
+
+    def test_each_share_of_schedules_is_right(self):
+        for chapter in CHAPTERS:
+            for violated, count in re.findall(r"\b(\d+) of (\d+)\s+schedules", (chapter / "README.md").read_text()):
+                with self.subTest(chapter.name):
+                    done = subprocess.run([LAB, "explore", chapter / "exercise.c", *plan_of(chapter)["explore"].split()[1:]], cwd=ROOT,
+                                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+                    self.assertIn(f"{count} schedules: complete, {violated} violated;", done.stdout)
 
     def test_each_text_shows_only_commands_of_its_own(self):
         for chapter in CHAPTERS:
