@@ -50,12 +50,25 @@ CREATE TABLE IF NOT EXISTS reservation (
     instance    text NOT NULL,
     fence       bigint NOT NULL, -- the token of the write, 0 for none
     reserved_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    confirmed   boolean NOT NULL DEFAULT false -- it cannot be cancelled any more
+    confirmed   boolean NOT NULL DEFAULT false, -- it cannot be cancelled any more
+    second_shard     int, -- of a cart: the row, unit and rest of its other product; otherwise NULL
+    second_unit      bigint,
+    second_remaining bigint
 );
 ALTER TABLE reservation ADD COLUMN IF NOT EXISTS confirmed boolean NOT NULL DEFAULT false; -- for older tables
+ALTER TABLE reservation ADD COLUMN IF NOT EXISTS second_shard int, ADD COLUMN IF NOT EXISTS second_unit bigint,
+    ADD COLUMN IF NOT EXISTS second_remaining bigint;
 -- Settling reads on from a place. With the former BRIN index, each page reads every row since the last VACUUM.
 DROP INDEX IF EXISTS reservation_by_time;
 CREATE INDEX IF NOT EXISTS reservation_in_time ON reservation (reserved_at, order_id);
+
+-- Each sold unit. The index has only carts, so other sales do not pay for it.
+CREATE INDEX IF NOT EXISTS reservation_of_carts ON reservation (reserved_at) WHERE second_shard IS NOT NULL;
+CREATE OR REPLACE VIEW sold_unit AS
+SELECT order_id, product_id, shard, unit, remaining, instance, fence, reserved_at FROM reservation
+UNION ALL
+SELECT order_id, product_id, second_shard, second_unit, second_remaining, instance, fence, reserved_at
+FROM reservation WHERE second_shard IS NOT NULL;
 
 -- The locks of the strategies pg-table and pg-advisory: the table of lockkit/backends/postgres/lockkit.sql. A row stays for
 -- ever, so that its fence only grows.
@@ -108,10 +121,10 @@ CREATE INDEX IF NOT EXISTS lab_event_by_time ON lab_event USING brin (at) WITH (
 GRANT SELECT ON product TO inventory_svc;
 GRANT SELECT, INSERT ON brought_unit TO inventory_svc;
 GRANT SELECT, INSERT, UPDATE ON stock, stock_place, lockkit_lock TO inventory_svc;
-GRANT SELECT, INSERT, DELETE, UPDATE (confirmed) ON reservation TO inventory_svc;
+GRANT SELECT, INSERT, DELETE, UPDATE (confirmed, second_shard, second_unit, second_remaining) ON reservation TO inventory_svc;
 GRANT SELECT, INSERT, UPDATE, DELETE ON returned_unit TO inventory_svc; -- UPDATE is for SELECT ... FOR UPDATE
 GRANT INSERT ON lab_event TO inventory_svc;
-GRANT SELECT ON product, stock, stock_place, reservation, returned_unit, lab_event TO loadgen;
+GRANT SELECT ON product, stock, stock_place, reservation, sold_unit, returned_unit, lab_event TO loadgen;
 GRANT INSERT ON product TO loadgen;
 
 -- The product of the article from which the project started.

@@ -18,7 +18,7 @@
 #define SYMBOL        "strategy_exercise"
 #define NAME          "exercise"
 #define SHARDS_MAX    1000
-#define TAKES_ALL     (TAKES_HANDOVER * 2U - 1)
+#define TAKES_ALL     (TAKES_CART * 2U - 1)
 #define X(name, with) +1
 #define SERVERS       (0 STRATEGY_SERVERS(X))
 

@@ -1,4 +1,4 @@
-/* A reservation: one row of the ledger, one unit promised to one order. */
+/* A reservation: one row of the ledger, one unit promised to one order, or the two of a cart. */
 #ifndef INVENTORY_RESERVATION_H
 #define INVENTORY_RESERVATION_H
 

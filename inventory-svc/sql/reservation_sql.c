@@ -60,16 +60,19 @@ enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id, 
     static struct statement statement =
         STATEMENT("cancel_reservation", 1,
                   "WITH gone AS (DELETE FROM reservation WHERE order_id = $1 AND NOT confirmed"
-                  " RETURNING product_id, shard, unit),"
+                  " RETURNING product_id, shard, unit, second_shard, second_unit),"
+                  " units AS (SELECT product_id, shard, unit FROM gone UNION ALL"
+                  "  SELECT product_id, second_shard, second_unit FROM gone"
+                  "  WHERE second_shard IS NOT NULL),"
                   " raised AS (UPDATE stock s SET available = available + 1, version = version + 1"
-                  "  FROM gone WHERE s.product_id = gone.product_id AND s.shard = gone.shard"
+                  "  FROM units WHERE s.product_id = units.product_id AND s.shard = units.shard"
                   "  AND s.returns_to_count"
-                  "  RETURNING s.product_id, s.shard, s.available - 1 AS place, gone.unit),"
+                  "  RETURNING s.product_id, s.shard, s.available - 1 AS place, units.unit),"
                   " placed AS (INSERT INTO stock_place (product_id, shard, place, unit)"
                   "  SELECT product_id, shard, place, unit FROM raised"
                   "  ON CONFLICT (product_id, shard, place) DO UPDATE SET unit = excluded.unit),"
                   " listed AS (INSERT INTO returned_unit (product_id, shard, unit)"
-                  "  SELECT product_id, shard, unit FROM gone"
+                  "  SELECT product_id, shard, unit FROM units"
                   "  WHERE NOT EXISTS (SELECT FROM raised))"
                   " SELECT product_id FROM gone");
     struct pg_query query = {.params = {order_id}};

@@ -55,22 +55,35 @@ enum outcome stock_sql_read(struct pg_pool *pool, const struct stock_read *read,
     " INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"     \
     " SELECT $1::uuid, $2::uuid, shard, $4::bigint, $5::bigint, $6::text, $7::bigint"              \
     " FROM written"
+/* The second unit of a cart is in the row of the first. */
+#define WRITE_SECOND                                                                               \
+    " UPDATE reservation SET second_shard = $3::int, second_unit = $4::bigint,"                    \
+    "  second_remaining = $5::bigint FROM written"                                                 \
+    " WHERE order_id = $1::uuid AND second_shard IS NULL AND instance = $6::text"
 /* It reads the clock again, later: a write that was too late for the row is never called a
  * conflict. */
-#define WRITE_IF(guard)                                                                            \
+#define WRITE_IF(guard, ledger)                                                                    \
     WRITE_STOCK(guard)                                                                             \
-    ", noted AS (" WRITE_LEDGER " RETURNING shard)"                                                \
+    ", noted AS (" ledger " RETURNING 1)"                                                          \
     " SELECT CASE WHEN EXISTS (SELECT FROM noted) THEN 'written'"                                  \
     " WHEN EXISTS (SELECT FROM written) THEN 'unnoted'"                                            \
     " WHEN clock_timestamp() <= timestamptz 'epoch' + $8::bigint * interval '1 microsecond'"       \
     " THEN 'conflict' ELSE 'late' END"
 
-static struct statement writes[] = {
-    [GUARD_ANY] = STATEMENT("write_stock", 8, WRITE_STOCK("") WRITE_LEDGER),
-    [GUARD_VERSION] = STATEMENT("write_stock_if_version", 9, WRITE_IF(" AND version = $9::bigint")),
-    [GUARD_VALUE] = STATEMENT("write_stock_if_value", 9, WRITE_IF(" AND available = $9::bigint")),
-    [GUARD_FENCE] = STATEMENT("write_stock_if_fence", 9,
-                              WRITE_IF(" AND fence = $9::bigint AND fence < $7::bigint")),
+#define IF_VERSION " AND version = $9::bigint"
+#define IF_VALUE   " AND available = $9::bigint"
+#define IF_FENCE   " AND fence = $9::bigint AND fence < $7::bigint"
+
+/* Of the first unit of an order, and of the second. */
+static struct statement writes[][2] = {
+    [GUARD_ANY] = {STATEMENT("write_stock", 8, WRITE_STOCK("") WRITE_LEDGER),
+                   STATEMENT("write_second", 8, WRITE_STOCK("") WRITE_SECOND)},
+    [GUARD_VERSION] = {STATEMENT("write_stock_if_version", 9, WRITE_IF(IF_VERSION, WRITE_LEDGER)),
+                       STATEMENT("write_second_if_version", 9, WRITE_IF(IF_VERSION, WRITE_SECOND))},
+    [GUARD_VALUE] = {STATEMENT("write_stock_if_value", 9, WRITE_IF(IF_VALUE, WRITE_LEDGER)),
+                     STATEMENT("write_second_if_value", 9, WRITE_IF(IF_VALUE, WRITE_SECOND))},
+    [GUARD_FENCE] = {STATEMENT("write_stock_if_fence", 9, WRITE_IF(IF_FENCE, WRITE_LEDGER)),
+                     STATEMENT("write_second_if_fence", 9, WRITE_IF(IF_FENCE, WRITE_SECOND))},
 };
 
 static struct number compared(const struct stock_row *seen, enum guard guard) {
@@ -92,7 +105,7 @@ enum outcome stock_sql_prepare_write(struct pg_pool *pool, struct pg_conn *on, e
                                      int64_t deadline_ms, struct why *why) {
     struct pg_query query = {.on = on, .deadline_ms = deadline_ms};
 
-    return statement_prepare(pool, &writes[guard], &query, why);
+    return statement_prepare(pool, &writes[guard][0], &query, why);
 }
 
 /* The outcome of a statement that ran. It names its reason where several can stop it. */
@@ -125,7 +138,8 @@ enum outcome stock_sql_write(struct pg_pool *pool, const struct stock_write *wri
                                         remaining.text, sold->instance, fence.text, not_after.text,
                                         with.text},
                              .deadline_ms = write->deadline_ms};
-    enum outcome outcome = statement_write(pool, &writes[write->guard], &query, why);
+    enum outcome outcome =
+        statement_write(pool, &writes[write->guard][write->is_second], &query, why);
 
     if (outcome == OUTCOME_OK)
         outcome = outcome_of_write(&query, write->guard, why);

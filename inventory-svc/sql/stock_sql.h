@@ -32,6 +32,7 @@ enum outcome stock_sql_prepare_write(struct pg_pool *pool, struct pg_conn *on, e
 struct stock_write {
     struct pg_conn *on; /* a held connection, or NULL */
     enum guard guard;
+    bool is_second;               /* of a cart: add it to the ledger row that this order has */
     const struct stock_row *seen; /* the guard compares with it; may be NULL with GUARD_ANY */
     int64_t not_after_us;         /* by the server's clock */
     int64_t deadline_ms;

@@ -172,6 +172,7 @@ static enum outcome live_note_sold(struct live_sale *live) {
     live->sale.unit = sold->unit;
     live->sale.remaining = sold->remaining;
     live->sale.fence = sold->fence;
+    live->is_first_sold = true;
     return OUTCOME_SOLD;
 }
 
@@ -220,10 +221,13 @@ static enum outcome live_check_write(struct sale *sale, enum guard guard,
 static enum outcome live_write_stock(struct sale *sale, const struct stock_row *seen,
                                      enum guard guard, const struct store_lock *under) {
     struct live_sale *live = live_of(sale);
+    const bool is_second = live->first_of_cart != 0 && live->first_of_cart != 1 + seen->shard;
+    const struct reservation before = live->sold;
     struct reservation *sold = live_begin_sold(live, seen->shard);
     int64_t due_ms = live_due_ms(live);
     const struct stock_write write = {.on = live->conn,
                                       .guard = guard,
+                                      .is_second = is_second,
                                       .seen = seen,
                                       .not_after_us = due_ms * 1000 + live->server_ahead_us,
                                       .deadline_ms = due_ms};
@@ -234,6 +238,10 @@ static enum outcome live_write_stock(struct sale *sale, const struct stock_row *
     sold->fence = under != NULL ? lock_fence(under) : seen->token;
     live->cost.postgres++;
     outcome = stock_sql_write(live->store->pool, &write, sold, live->why);
+    if (is_second)
+        *sold = before; /* the sale's own unit is the cart's first */
+    else if (outcome == OUTCOME_SOLD && sale->options->is_cart)
+        live->first_of_cart = 1 + seen->shard;
     live_give_back_conn(live);
     return live_end_sold(live, outcome, due_ms);
 }
@@ -574,6 +582,8 @@ static void live_end(struct sale *sale) {
 
     assert(live->is_transaction && live->conn != NULL);
     live->is_transaction = false;
+    if (!live->is_first_sold)
+        live->first_of_cart = 0;
     live_give_back_conn(live);
 }
 
@@ -586,10 +596,12 @@ static enum outcome live_commit(struct sale *sale) {
     assert(live->is_transaction);
     live->cost.postgres++;
     outcome = transaction_sql_commit(live->store->pool, live->conn, due_ms, live->why);
+    if (outcome == OUTCOME_OK)
+        outcome = live_note_sold(live);
     live_end(sale);
     if (outcome == OUTCOME_UNKNOWN)
         live->lands_until_ms = lands_until_ms;
-    return outcome == OUTCOME_OK ? live_note_sold(live) : outcome;
+    return outcome;
 }
 
 /* ---- The rest */

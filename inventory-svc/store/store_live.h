@@ -50,6 +50,8 @@ struct live_sale {
     bool is_transaction;              /* begun, on `conn` */
     struct sale_cost cost;
     struct reservation sold; /* the ledger row, once the outcome is SOLD */
+    int first_of_cart;       /* 1 + the row of its first written unit; 0: none, or not a cart */
+    bool is_first_sold;      /* that write is not part of an open transaction */
     int64_t write_begun_ns;  /* moved on by the time that failpoints took since */
     int64_t server_ahead_us; /* least lead of the database's wall clock over clock_now_ms() */
     int64_t lands_until_ms;  /* an unanswered write may land until then; or 0 */

@@ -168,7 +168,7 @@ void model_begin(struct model_world *world) {
     assert(setup->orders >= 1 && setup->orders <= MODEL_ORDERS);
     assert(setup->instances >= 1 && setup->instances <= MODEL_INSTANCES && setup->stock >= 0);
     assert(setup->others >= 0 && setup->others <= MODEL_OTHERS);
-    memset(&world->state, 0, sizeof world->state);
+    memset(&world->state, 0, model_state_size(setup));
     world->is_lost = world->is_dropped = false;
     world->mover = -1;
     memset(&world->keys, 0, sizeof world->keys);
@@ -314,6 +314,13 @@ static uint64_t hash_transactions(const struct model_world *world, uint64_t hash
     return hash;
 }
 
+static uint64_t hash_carts(const struct model_world *world, uint64_t hash) {
+    static_assert(sizeof(struct model_second) == 32, "padding would be hashed");
+    return world->setup.options.is_cart
+               ? model_mix(hash, world->state.seconds, sizeof world->state.seconds)
+               : hash;
+}
+
 static uint64_t hash_server(const struct model_world *world, const struct keys *keys,
                             uint64_t hash) {
     const int64_t now_ms = world->state.now_ms;
@@ -353,7 +360,7 @@ uint64_t model_hash(const struct model_world *world) {
     hash = hash_orders(world, hash);
     hash = hash_locks(world, hash);
     hash = hash_batches(world, hash);
-    hash = hash_transactions(world, hash);
+    hash = hash_carts(world, hash_transactions(world, hash));
     return hash_keys(world, hash_units(world, hash));
 }
 

@@ -412,15 +412,17 @@ static size_t add_runs(struct model_world *world, struct model_move *moves) {
 
 /* Add the runs of the orders that are ready at the next moment at which an order is. */
 static size_t add_later_runs(struct model_world *world, struct model_move *moves) {
-    const struct model_state now = world->state;
+    const size_t size = model_state_size(&world->setup);
     const bool has_keys = model_next_key_ms(world) < INT64_MAX;
+    struct model_state now;
     size_t count = 0;
 
+    memcpy(&now, &world->state, size);
     if (has_keys)
         world->saved = world->keys;
     while (count == 0 && pass_time(world))
         count = add_runs(world, moves);
-    world->state = now;
+    memcpy(&world->state, &now, size);
     if (has_keys)
         world->keys = world->saved;
     return count;

@@ -58,8 +58,8 @@ static void write_names(uint32_t orders, char text[NAMES]) {
 /* The caller calls this in the sequence in which the orders came. */
 static enum outcome sell_to_one(struct model_sale *sale, int shard) {
     const struct stock_row row = model_row(sale->world, shard);
-    const struct model_txn written = {.available = (int32_t)row.available - 1,
-                                      .unit = (int32_t)(row.first_unit + row.available - 1)};
+    const struct model_write written = {.available = (int32_t)row.available - 1,
+                                        .unit = (int32_t)(row.first_unit + row.available - 1)};
 
     if (sale->world->state.sold[sale->ledger].is_there)
         return OUTCOME_REPEATED;
@@ -267,7 +267,7 @@ static bool can_come_back(const struct model_world *world) {
 static enum outcome take_first_returned(struct model_sale *sale) {
     struct model_state *state = &sale->world->state;
     const struct model_unit unit = state->returned[0];
-    const struct model_txn written = {.unit = unit.unit};
+    const struct model_write written = {.unit = unit.unit};
 
     if (state->returned_count == 0)
         return OUTCOME_SOLD_OUT;

@@ -4,6 +4,8 @@
  * row that was written since. */
 #include "servers.h"
 
+#include "cycles.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -45,19 +47,26 @@ void model_note_written(struct model_world *world, int shard) {
 }
 
 void model_write_ledger(struct model_world *world, int index, int shard,
-                        const struct model_txn *written) {
-    world->state.sold[index] = (struct model_sold){.is_there = true,
-                                                   .instance = world->state.orders[index].instance,
-                                                   .shard = (uint8_t)shard,
-                                                   .number = ++world->state.sold_count,
-                                                   .unit = written->unit,
-                                                   .remaining = written->available,
-                                                   .fence = written->fence};
+                        const struct model_write *written) {
+    struct model_sold *sold = &world->state.sold[index];
+
+    if (world->setup.options.is_cart && sold->is_there)
+        sold = &world->state.seconds[index].sold;
+    *sold = (struct model_sold){.is_there = true,
+                                .instance = world->state.orders[index].instance,
+                                .shard = (uint8_t)shard,
+                                .number = ++world->state.sold_count,
+                                .unit = written->unit,
+                                .remaining = written->available,
+                                .fence = written->fence};
     model_changed(world);
 }
 
-enum outcome model_sell_unit(struct model_sale *sale, int shard, const struct model_txn *written) {
+enum outcome model_sell_unit(struct model_sale *sale, int shard,
+                             const struct model_write *written) {
     struct model_row *row = &sale->world->state.rows[shard];
+    const bool is_second =
+        sale->sale.options->is_cart && sale->world->state.sold[sale->ledger].is_there;
 
     row->available = written->available;
     row->version++;
@@ -65,6 +74,8 @@ enum outcome model_sell_unit(struct model_sale *sale, int shard, const struct mo
     if (written->fence > row->fence)
         row->fence = written->fence;
     model_write_ledger(sale->world, sale->ledger, shard, written);
+    if (is_second)
+        return OUTCOME_SOLD;
     sale->sale.shard = shard;
     sale->sale.unit = written->unit;
     sale->sale.remaining = written->available;
@@ -72,105 +83,21 @@ enum outcome model_sell_unit(struct model_sale *sale, int shard, const struct mo
     return OUTCOME_SOLD;
 }
 
-/* ---- Cycles of serializable transactions, where each read a row before another overwrote it
- * (Cahill, Röhm and Fekete 2008). Such transactions cannot have run one after the other. This
- * refuses the same transaction as PostgreSQL (Ports and Grittner 2012; predicate.c). PostgreSQL's
- * read locks are coarser at times, so it refuses more. */
+/* How a sale calls the row. */
+static const char *name_of_row(const struct model_sale *sale, int shard) {
+    static const char *const products[] = {"product 0", "product 1"};
 
-/* True if neither saw the other committed when it began. */
-static bool overlap(const struct model_txn *a, const struct model_txn *b) {
-    return a->state != TXN_COMMITTED ? b->state != TXN_COMMITTED || b->after > a->before
-                                     : b->state != TXN_COMMITTED && a->after > b->before;
-}
-
-static bool is_committed(const struct model_txn *txn) {
-    return txn->state == TXN_COMMITTED;
-}
-
-/* True if `writer` is the middle of a dangerous structure: it overwrites a row that `reader` read,
- * and itself read a row that a `third` overwrote. `third` committed first of the three. */
-static bool is_writer_pivot(const struct model_state *state, const struct model_txn *reader,
-                            const struct model_txn *writer) {
-    const size_t me = (size_t)(writer - state->txns);
-
-    for (size_t i = 0; i <= MODEL_ORDERS; i++) {
-        const struct model_txn *third = &state->txns[i];
-
-        if (is_committed(third) && (third->readers >> me & 1U) != 0 &&
-            (!is_committed(reader) || third->after <= reader->after) &&
-            (!is_committed(writer) || third->after <= writer->after))
-            return true;
-    }
-    return false;
-}
-
-static bool is_reader_pivot(const struct model_state *state, const struct model_txn *reader,
-                            const struct model_txn *writer) {
-    for (size_t i = 0; i <= MODEL_ORDERS && is_committed(writer); i++) {
-        const struct model_txn *first = &state->txns[i];
-
-        if ((reader->readers >> i & 1U) != 0 && first->is_doomed == 0 &&
-            (!is_committed(first) || first->after >= writer->after))
-            return true;
-    }
-    return false;
-}
-
-/* `me` is one of the two. False: `me` must give up. */
-static bool conflict(struct model_state *state, struct model_txn *reader, struct model_txn *writer,
-                     const struct model_txn *me) {
-    writer->readers |= (uint8_t)(1U << (reader - state->txns));
-    if (!is_writer_pivot(state, reader, writer) && !is_reader_pivot(state, reader, writer))
-        return true;
-    if (writer == me || is_committed(writer))
-        return false;
-    writer->is_doomed = 1;
-    return true;
-}
-
-/* This sale has read the row, or will write it now. False: the sale must give up. */
-static bool note_access(struct model_sale *sale, int shard, bool is_write) {
-    struct model_state *state = &sale->world->state;
-    struct model_txn *me = txn_of(sale);
-
-    if (!is_serial(me))
-        return true;
-    if (!is_write)
-        me->read |= (uint16_t)(1U << shard);
-    for (size_t i = 0; i <= MODEL_ORDERS; i++) {
-        struct model_txn *other = &state->txns[i];
-        const bool is_met = is_write ? (other->read >> shard & 1) != 0 : other->wrote == shard + 1;
-
-        if (is_met && other != me && (is_serial(other) || is_committed(other)) &&
-            overlap(me, other) &&
-            !conflict(state, is_write ? other : me, is_write ? me : other, me))
-            return false;
-    }
-    return true;
-}
-
-/* A transaction that read a row before I overwrote it, and that overwrites a row that another open
- * one has read, would be the middle of a cycle once I commit. It must give up. */
-static void doom_pivots(struct model_sale *sale) {
-    struct model_state *state = &sale->world->state;
-    const struct model_txn *me = txn_of(sale);
-
-    for (size_t i = 0; i <= MODEL_ORDERS; i++) {
-        struct model_txn *near = &state->txns[i];
-
-        if ((me->readers >> i & 1U) == 0 || is_committed(near))
-            continue;
-        for (size_t j = 0; j <= MODEL_ORDERS; j++)
-            if ((near->readers >> j & 1) != 0 && !is_committed(&state->txns[j]) &&
-                state->txns[j].is_doomed == 0)
-                near->is_doomed = 1;
-    }
+    return sale->sale.options->is_cart && shard >= 0 && shard <= 1 ? products[shard] : "the stock";
 }
 
 #define IDLE_MS     5000
 #define DEADLOCK_MS 1000 /* after this wait a transaction looks for a deadlock */
 
 /* ---- the end */
+
+static void forget_second(struct model_state *state, size_t index) {
+    memset(&state->seconds[index].write, 0, sizeof state->seconds[index].write);
+}
 
 /* Forget the committed transactions that every open one sees. */
 static void forget_committed(struct model_state *state) {
@@ -182,6 +109,7 @@ static void forget_committed(struct model_state *state) {
     for (size_t i = 0; i <= MODEL_ORDERS; i++)
         if (state->txns[i].state == TXN_COMMITTED && state->txns[i].after <= oldest) {
             memset(&state->txns[i], 0, sizeof state->txns[i]);
+            forget_second(state, i);
             for (size_t j = 0; j <= MODEL_ORDERS; j++)
                 state->txns[j].readers &= (uint8_t) ~(1U << i);
         }
@@ -206,6 +134,8 @@ static void database_end(struct model_world *world, int index, enum txn_state st
         all->txns[index].after = all->sold_count;
         all->txns[index].idle_ms = all->txns[index].overtaken = 0;
     } else {
+        if (was.wrote_second != 0)
+            forget_second(all, (size_t)index);
         for (size_t i = 0; i <= MODEL_ORDERS; i++)
             all->txns[i].readers &= (uint8_t) ~(1U << index);
     }
@@ -256,6 +186,8 @@ static void take_snapshot(struct model_sale *sale) {
 static struct stock_row database_see(struct model_sale *sale, int shard) {
     const struct model_seen *seen = &sale->world->state.seen[sale->index][shard];
     const struct model_txn *txn = txn_of(sale);
+    const struct model_write *write =
+        is_open(txn) ? cycles_find_write(&sale->world->state, (size_t)sale->index, shard) : NULL;
     struct stock_row row = model_row(sale->world, shard);
 
     if (is_serial(txn)) {
@@ -264,11 +196,11 @@ static struct stock_row database_see(struct model_sale *sale, int shard) {
         row.unit = seen->unit;
         row.fence = seen->fence;
     }
-    if (is_open(txn) && txn->wrote == shard + 1) {
-        row.available = txn->available;
+    if (write != NULL) {
+        row.available = write->available;
         row.unit = model_unit_at(sale->world, shard, row.available);
         row.version++;
-        row.fence = txn->fence > row.fence ? txn->fence : row.fence;
+        row.fence = write->fence > row.fence ? write->fence : row.fence;
     }
     return row;
 }
@@ -320,13 +252,19 @@ enum outcome model_wait_for_row(struct model_sale *sale, int shard, int64_t most
     int64_t due_ms = begun_ms + (most_ms < DEADLOCK_MS ? most_ms : DEADLOCK_MS);
 
     while (model_is_held_by_other(world, sale->index, shard)) {
-        model_say(sale, "waits for the row: another transaction holds it");
+        model_say(sale, "waits for %s: another transaction holds %s",
+                  sale->sale.options->is_cart ? name_of_row(sale, shard) : "the row",
+                  sale->sale.options->is_cart ? "its row" : "it");
         order_of(sale)->wait_shard = (uint8_t)shard;
         model_wait(sale, WAITS_ROW, due_ms);
         if (!model_is_held_by_other(world, sale->index, shard))
             break;
-        if (is_deadlock(world, sale->index, shard))
+        if (is_deadlock(world, sale->index, shard)) {
+            order_of(sale)->has_deadlocked = 1;
+            model_say(sale, "finds a deadlock (40P01): the holder waits for a row of %c",
+                      'A' + sale->index);
             return OUTCOME_CONFLICT;
+        }
         if (world->state.now_ms >= begun_ms + most_ms) {
             (void)snprintf(sale->sale.message, MESSAGE_BYTES, "other sales hold the stock");
             return OUTCOME_BUSY;
@@ -373,11 +311,11 @@ enum outcome model_read_stock(struct sale *base, int shard, struct stock_row *ro
         return model_answer(sale, outcome, NULL, 0);
     if (model_has_no_row(sale, shard))
         return model_answer(sale, OUTCOME_FAILED, NULL, 0);
-    if (!note_access(sale, shard, false))
+    if (!cycles_note(sale, shard, false))
         return model_answer(sale, database_fail(sale, OUTCOME_CONFLICT), NULL, 0);
     *row = database_see(sale, shard);
     database_note_empty(sale, row);
-    model_say(sale, "reads the stock: %" PRId64 " left", row->available);
+    model_say(sale, "reads %s: %" PRId64 " left", name_of_row(sale, shard), row->available);
     return model_answer_row(sale, row);
 }
 
@@ -388,7 +326,7 @@ static enum outcome win_for_update(struct model_sale *sale, int shard, enum row_
     struct model_world *world = sale->world;
     enum outcome outcome;
 
-    if (!note_access(sale, shard, false) || is_overtaken(sale, shard))
+    if (!cycles_note(sale, shard, false) || is_overtaken(sale, shard))
         return OUTCOME_CONFLICT;
     if (wait != ROW_WAIT && model_is_held_by_other(world, sale->index, shard))
         return OUTCOME_BUSY;
@@ -458,11 +396,14 @@ enum outcome model_read_for_update(struct sale *base, int shard, enum row_wait w
     model_step(sale, STEP_LOOKS);
     outcome = read_for_update(sale, &shard, wait);
     if (outcome != OUTCOME_OK) {
-        model_say(sale, "reads the stock for update: %s", outcome_text(outcome));
+        if (order_of(sale)->has_deadlocked == 0)
+            model_say(sale, "reads %s for update: %s", name_of_row(sale, shard),
+                      outcome_text(outcome));
         return model_answer(sale, outcome, NULL, 0);
     }
     *row = database_see(sale, shard);
-    model_say(sale, "reads the stock for update: %" PRId64 " left", row->available);
+    model_say(sale, "reads %s for update: %" PRId64 " left", name_of_row(sale, shard),
+              row->available);
     return model_answer_row(sale, row);
 }
 
@@ -483,9 +424,21 @@ static bool holds(enum guard guard, const struct stock_row *row, const struct st
     return false;
 }
 
-/* True if the ledger has this order, or will have it when this transaction commits. */
-static bool database_is_sold(struct model_sale *sale) {
-    return sale->world->state.sold[sale->ledger].is_there ||
+static bool is_line(const struct model_sold *sold, int shard) {
+    return sold->is_there && sold->shard == shard;
+}
+
+/* True if the ledger has this order, or will have it when this transaction commits. Of a cart: if it
+ * has the order's unit of this row. */
+static bool database_is_sold(struct model_sale *sale, int shard) {
+    const struct model_state *state = &sale->world->state;
+
+    if (sale->sale.options->is_cart)
+        return is_line(&state->sold[sale->ledger], shard) ||
+               is_line(&state->seconds[sale->ledger].sold, shard) ||
+               (is_in_transaction(sale) &&
+                cycles_find_write(state, (size_t)sale->index, shard) != NULL);
+    return state->sold[sale->ledger].is_there ||
            (is_in_transaction(sale) && txn_of(sale)->wrote != 0);
 }
 
@@ -496,7 +449,7 @@ static enum outcome database_win_row(struct model_sale *sale, const struct stock
     struct stock_row now = database_see(sale, seen->shard);
     enum outcome outcome;
 
-    if (!note_access(sale, seen->shard, false))
+    if (!cycles_note(sale, seen->shard, false))
         return database_fail(sale, OUTCOME_CONFLICT);
     if (!holds(guard, &now, seen, fence))
         return OUTCOME_CONFLICT;
@@ -510,28 +463,33 @@ static enum outcome database_win_row(struct model_sale *sale, const struct stock
     now = database_see(sale, seen->shard);
     if (!holds(guard, &now, seen, fence))
         return OUTCOME_CONFLICT;
-    if (!note_access(sale, seen->shard, true))
+    if (!cycles_note(sale, seen->shard, true))
         return database_fail(sale, OUTCOME_CONFLICT);
-    return database_is_sold(sale) ? database_fail(sale, OUTCOME_REPEATED) : OUTCOME_OK;
+    return database_is_sold(sale, seen->shard) ? database_fail(sale, OUTCOME_REPEATED) : OUTCOME_OK;
 }
 
 static enum outcome write_row(struct model_sale *sale, const struct stock_row *seen,
                               int64_t fence) {
+    struct model_state *state = &sale->world->state;
     struct model_txn *txn = txn_of(sale);
-    struct model_txn written = {.wrote = (uint8_t)(seen->shard + 1),
-                                .available = (int32_t)seen->available - 1,
-                                .unit = (int32_t)seen->unit,
-                                .fence = (int32_t)fence};
+    const struct model_write written = {.available = (int32_t)seen->available - 1,
+                                        .unit = (int32_t)seen->unit,
+                                        .fence = (int32_t)fence};
 
-    model_say(sale, "writes %d, and sells unit %d%s", written.available, written.unit,
+    model_say(sale, "writes %d%s%s, and sells unit %d%s", written.available,
+              sale->sale.options->is_cart ? " to " : "",
+              sale->sale.options->is_cart ? name_of_row(sale, seen->shard) : "", written.unit,
               is_in_transaction(sale) ? " once it commits" : "");
     if (!is_in_transaction(sale))
         return model_sell_unit(sale, seen->shard, &written);
-    txn->wrote = written.wrote;
-    txn->available = written.available;
-    txn->unit = written.unit;
-    txn->fence = written.fence;
-    sale->world->state.rows[seen->shard].holder = sale->index;
+    if (txn->wrote == 0) {
+        txn->wrote = (uint8_t)(seen->shard + 1);
+        txn->write = written;
+    } else {
+        txn->wrote_second = (uint8_t)(seen->shard + 1);
+        state->seconds[sale->index].write = written;
+    }
+    state->rows[seen->shard].holder = sale->index;
     return OUTCOME_SOLD;
 }
 
@@ -557,7 +515,7 @@ enum outcome model_write_stock(struct sale *base, const struct stock_row *seen, 
         outcome = database_win_row(sale, seen, guard, fence);
     if (outcome == OUTCOME_OK)
         outcome = write_row(sale, seen, fence);
-    else
+    else if (order_of(sale)->has_deadlocked == 0)
         model_say(sale, "writes %" PRId64 ": %s", seen->available - 1, outcome_text(outcome));
     return model_answer(sale, outcome, NULL, 0);
 }
@@ -574,7 +532,7 @@ static enum outcome database_take(struct model_sale *sale, int shard) {
     row = model_row(sale->world, shard);
     if (row.available <= 0)
         return OUTCOME_SOLD_OUT;
-    if (database_is_sold(sale))
+    if (database_is_sold(sale, shard))
         return OUTCOME_REPEATED;
     row.unit = row.first_unit + row.available - 1; /* also if a unit came back to the count */
     return write_row(sale, &row, 0);
@@ -640,14 +598,26 @@ enum outcome model_begin_transaction(struct sale *base, enum isolation isolation
 
     assert(!is_in_transaction(sale));
     memset(txn, 0, sizeof *txn);
+    order_of(sale)->has_deadlocked = 0;
     txn->state = isolation == SERIALIZABLE ? TXN_SERIALIZABLE : TXN_READ_COMMITTED;
     txn->idle_ms = sale->world->state.now_ms + IDLE_MS;
     return model_answer(sale, OUTCOME_OK, NULL, 0);
 }
 
+static enum outcome sell_writes(struct model_sale *sale) {
+    const struct model_txn *txn = txn_of(sale);
+
+    (void)model_sell_unit(sale, txn->wrote - 1, &txn->write);
+    if (txn->wrote_second != 0)
+        (void)model_sell_unit(sale, txn->wrote_second - 1,
+                              &sale->world->state.seconds[sale->index].write);
+    return OUTCOME_SOLD;
+}
+
 enum outcome model_commit(struct sale *base) {
     struct model_sale *sale = model_of(base);
     struct model_txn *txn = txn_of(sale);
+    const int second = txn->wrote_second, unit = txn->write.unit;
     enum outcome outcome;
 
     assert(is_in_transaction(sale));
@@ -657,13 +627,17 @@ enum outcome model_commit(struct sale *base) {
     }
     outcome = begin_step(sale);
     if (outcome == OUTCOME_OK && txn->wrote != 0) {
-        doom_pivots(sale);
-        outcome = model_sell_unit(sale, txn->wrote - 1, txn);
+        cycles_doom(sale);
+        outcome = sell_writes(sale);
     }
     database_end(sale->world, sale->index,
                  outcome == OUTCOME_SOLD && is_serial(txn) ? TXN_COMMITTED : TXN_NONE);
-    if (outcome == OUTCOME_SOLD)
-        model_say(sale, "commits: unit %" PRId64 " is sold", base->unit);
+    if (outcome == OUTCOME_SOLD && second != 0)
+        model_say(sale, "commits: units %d and %d are sold",
+                  (int)sale->world->state.sold[sale->ledger].unit,
+                  (int)sale->world->state.seconds[sale->ledger].sold.unit);
+    else if (outcome == OUTCOME_SOLD)
+        model_say(sale, "commits: unit %d is sold", unit);
     else
         model_say(sale, "commits: %s", outcome_text(outcome));
     return model_answer(sale, model_may_lose(sale, outcome), NULL, 0);

@@ -345,7 +345,8 @@ static enum outcome redis_look(const struct model_state *state, int index, int u
 static enum outcome redis_bring(struct model_world *world, int index, struct model_unit unit) {
     struct model_state *state = &world->state;
     struct model_row *row = &state->rows[unit.shard];
-    const struct model_txn written = {.unit = unit.unit, .available = unit.unit - row->first_unit};
+    const struct model_write written = {.unit = unit.unit,
+                                        .available = unit.unit - row->first_unit};
 
     for (size_t i = 0; i < state->brought_count; i++)
         if (state->brought[i].unit == unit.unit)

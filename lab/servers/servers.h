@@ -34,9 +34,10 @@ bool model_is_held_by_other(const struct model_world *world, int index, int shar
 void model_note_written(struct model_world *world, int shard);
 /* Add a committed row to the ledger. */
 void model_write_ledger(struct model_world *world, int index, int shard,
-                        const struct model_txn *written);
-/* Set the committed row of stock, add the row of the ledger, and fill the sale's answer. SOLD. */
-enum outcome model_sell_unit(struct model_sale *sale, int shard, const struct model_txn *written);
+                        const struct model_write *written);
+/* Set the committed row of stock, add the row of the ledger, and fill the sale's answer, unless it is
+ * the second unit of a cart. SOLD. */
+enum outcome model_sell_unit(struct model_sale *sale, int shard, const struct model_write *written);
 /* A write that is on its way arrives. */
 void model_land_write(struct model_sale *sale, const struct model_flight *flight);
 /* The server ends the order's transaction, if there is one, for example because its instance died;

@@ -44,7 +44,7 @@ static const char *const callable[] = {
     "store_take_loaded", "store_write_pending", "store_begin", "store_end", "store_lock",
     "store_lock_shared", "store_stamp", "store_lock_stamped", "store_unlock", "store_kv",
     "store_kv_set_absent", "store_kv_expire", "store_kv_get", "store_kv_delete",
-    "store_kv_delete_if_equal", "store_deal", "store_saw_empty", "store_random_token",
+    "store_kv_delete_if_equal", "store_deal", "store_cart", "store_saw_empty", "store_random_token",
     "store_pause", "store_work", "store_work_for", "store_trace", "store_find_sale",
     "store_take_returned", "read_then_write", "lock_shard_then_write", "lock_then_write",
     "look_then_write", "lock_row_then_write", "key_lock_win", "outcome_name", "outcome_text",

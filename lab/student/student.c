@@ -30,7 +30,7 @@
 #define FILES         64
 #define LIMITED       125 /* the exit code of a child that cannot set its limits */
 #define SHUT          124 /* the same: that cannot open its folder or /dev/null */
-#define KNOWN_OPTIONS (2 * TAKES_HANDOVER - 1)
+#define KNOWN_OPTIONS (2 * TAKES_CART - 1)
 
 /* Set the message, and return `end`. */
 __attribute__((format(printf, 3, 4))) static enum student_end student_tell(

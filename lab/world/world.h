@@ -104,7 +104,7 @@ struct model_row {
     uint64_t loaded; /* the hash of the data set that sells it; 0: none */
 };
 
-/* A row of the ledger, of the order with this index. There is one row per order. */
+/* A row of the ledger, of the order with this index. There is one row per order; of a cart, two. */
 struct model_sold {
     bool is_there;
     uint8_t instance, shard;
@@ -120,7 +120,8 @@ struct model_order {
     uint8_t waits;                         /* enum order_wait */
     uint8_t step;                          /* enum order_step */
     uint8_t wait_shard;                    /* of WAITS_ROW */
-    uint8_t has_changed;                   /* another order has since its last attempt */
+    uint8_t has_changed : 1;               /* another order has since its last attempt */
+    uint8_t has_deadlocked : 1;            /* a deadlock has ended its last transaction */
     int32_t unit, remaining, fence, shard; /* its answer, once it has ended with SOLD */
     int64_t begun_ms;                      /* its wait= counts from here */
     int64_t due_ms;                        /* when it gives up waiting */
@@ -143,21 +144,33 @@ enum txn_state {
     TXN_COMMITTED, /* it was serializable, and overlaps with others that have not ended */
 };
 
+/* A write of a transaction. */
+struct model_write {
+    int32_t available, unit, fence;
+};
+
 /* A transaction of the order with this index; all zero if there is none. Others see its write once
  * it has committed. */
 struct model_txn {
     uint8_t state; /* enum txn_state */
-    uint8_t wrote; /* 1 + the shard */
+    uint8_t wrote; /* 1 + the shard of `write`; 0: nothing */
     uint8_t has_snapshot;
-    uint8_t is_doomed;              /* its next step is a CONFLICT */
-    uint8_t before;                 /* the number of the ledger's rows at its snapshot */
-    uint8_t after;                  /* the same number at its commit */
-    uint8_t readers;                /* orders that read the rows before its write: bits */
-    uint8_t none;                   /* no padding */
-    int32_t available, unit, fence; /* its write */
-    uint16_t read;                  /* the shards that it read, if serializable: bits */
-    uint16_t overtaken;             /* the shards that were written since its snapshot: bits */
-    int64_t idle_ms;                /* when the store ends it, unless it makes a step before */
+    uint8_t is_doomed;    /* its next step is a CONFLICT */
+    uint8_t before;       /* the number of the ledger's rows at its snapshot */
+    uint8_t after;        /* the same number at its commit */
+    uint8_t readers;      /* orders that read the rows before its write: bits */
+    uint8_t wrote_second; /* 1 + the shard of the write in model_second */
+    struct model_write write;
+    uint16_t read;      /* the shards that it read, if serializable: bits */
+    uint16_t overtaken; /* the shards that were written since its snapshot: bits */
+    int64_t idle_ms;    /* when the store ends it, unless it makes a step before */
+};
+
+/* The second unit of a cart of the order with this index. Only with options.is_cart. */
+struct model_second {
+    struct model_sold sold;
+    struct model_write write; /* of its transaction */
+    int32_t none;
 };
 
 /* A unit on its way back, or to the ledger. 0: none, because units are numbered from 1. */
@@ -210,7 +223,8 @@ struct model_state {
     struct model_unit returned[MODEL_UNITS];    /* for sale again, by number */
     struct model_place places[MODEL_UNITS];
     struct model_brought brought[MODEL_UNITS];
-    struct model_sold bought[MODEL_OTHERS]; /* by other customers */
+    struct model_sold bought[MODEL_OTHERS];        /* by other customers */
+    struct model_second seconds[MODEL_ORDERS + 1]; /* the last member: see model_state_size() */
 };
 
 struct model_world;
@@ -254,6 +268,11 @@ struct model_world {
     } prepared;
 };
 
+/* The bytes of the state that are in use. */
+static inline size_t model_state_size(const struct model_setup *setup) {
+    return setup->options.is_cart ? sizeof(struct model_state)
+                                  : offsetof(struct model_state, seconds);
+}
 static inline struct model_sale *model_of(struct sale *sale) {
     return (struct model_sale *)(void *)sale;
 }

@@ -106,6 +106,8 @@ static enum outcome take_by(struct sale *sale, int shard,
 
     if (sale->is_in_transaction)
         return store_refuse(sale, "the strategy sold by one statement inside a transaction");
+    if (sale->options->is_cart)
+        return store_refuse(sale, "the strategy sold half a cart by one statement");
     outcome = sale->ops->pass(sale, FAIL_BEFORE_WRITE);
     return outcome == OUTCOME_OK ? after_write(sale, take(sale, shard)) : outcome;
 }
@@ -383,6 +385,13 @@ enum outcome store_kv_delete_if_equal(struct sale *sale, const char *key, const 
 
 int store_deal(struct sale *sale) {
     return sale->ops->deal(sale);
+}
+
+void store_cart(struct sale *sale, int rows[2]) {
+    if (sale->first_in_cart == 0)
+        sale->first_in_cart = 1 + sale->ops->deal(sale) % 2;
+    rows[0] = sale->first_in_cart - 1;
+    rows[1] = 1 - rows[0];
 }
 
 bool store_saw_empty(struct sale *sale, int shard) {

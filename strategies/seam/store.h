@@ -206,6 +206,7 @@ struct sale_options {
     bool is_fenced;         /* the row refuses a fencing token that is not the newest */
     int replicas;           /* so many must have a lock before it is ours [1] */
     int handover; /* times in a row that a lease stays in the instance [16; redis, pg-advisory 0] */
+    bool is_cart; /* an order is for one unit of each of two products: rows 0 and 1 */
 };
 
 struct store_ops;
@@ -218,6 +219,7 @@ struct sale {
     bool may_be_repeat; /* the id is a customer's key: another sale, of any product, may have it */
     const char *instance; /* the seller */
     unsigned pauses;      /* made so far before retries */
+    int first_in_cart;    /* 1 + the row; 0: store_cart() was not called */
     bool is_in_transaction;
     const struct store_lock *held; /* or NULL */
     enum lock_kind held_kind;
@@ -292,7 +294,8 @@ enum outcome store_read_stock(struct sale *sale, int shard, struct stock_row *ro
  *     BUSY      another transaction holds the row: at once under ROW_NOWAIT, and under
  *               ROW_SKIP_LOCKED when all rows with units are held; under ROW_WAIT after
  *               options->wait_ms, or after a shorter limit of the store
- *     CONFLICT  the isolation forbids it
+ *     CONFLICT  the isolation forbids it; or it waited for 1 s, and found a deadlock: the holder of
+ *               the row waits for a row of this transaction (Postgres: SQLSTATE 40P01)
  *     FAILED */
 enum outcome store_read_for_update(struct sale *sale, int shard, enum row_wait wait,
                                    struct stock_row *row);
@@ -302,7 +305,8 @@ enum outcome store_read_for_update(struct sale *sale, int shard, enum row_wait w
  * NULL. The store checks the lock, then passes before-write, writes, and passes after-write.
  *
  *     SOLD      final; in a transaction nothing is sold before the commit
- *     CONFLICT  the guard does not hold, or the isolation forbids it; nothing is written
+ *     CONFLICT  the guard does not hold, or the isolation forbids it, or a deadlock, as in
+ *               store_read_for_update(); nothing is written
  *     REPEATED  the ledger has this order: an earlier write made its row, and nothing is written;
  *               or this write did, and its answer was lost
  *     BUSY      the lock may end before the write could; in a transaction also: no answer
@@ -367,6 +371,15 @@ enum outcome store_write_pending(struct sale *sale, const struct stock_row *seen
 enum outcome store_take_returned(struct sale *sale);
 /* Does the ledger have this order? */
 enum outcome store_find_sale(struct sale *sale, bool *is_found);
+
+/* ---- A cart: with options->is_cart an order is for one unit of each of two products, rows 0 and 1.
+ * Two calls of store_write_stock() sell it; in one transaction they sell both or none. Without one,
+ * half of a cart may be sold. A take in one step is FAILED. After SOLD the members of the sale tell
+ * the unit that it sold first. */
+
+/* The two rows, in the order in which the customer put the products into the cart. The same for each
+ * call of a sale. Other sales may have the opposite order. */
+void store_cart(struct sale *sale, int rows[2]);
 
 /* ---- Transactions: one at a time, begin to end. Others see its writes when it commits, all at
  * once. A crash rolls it back. So does the store when the sale asks nothing of it for some seconds.

@@ -36,7 +36,8 @@ static enum outcome look_further(const struct strategy *strategy, struct sale *s
         if (looked != OUTCOME_OK || is_in_doubt(strategy, outcome))
             return OUTCOME_UNKNOWN; /* it may have its unit */
     }
-    return outcome == OUTCOME_SOLD_OUT ? store_take_returned(sale) : outcome;
+    return outcome == OUTCOME_SOLD_OUT && !sale->options->is_cart ? store_take_returned(sale)
+                                                                  : outcome;
 }
 
 enum outcome strategy_sell(const struct strategy *strategy, struct sale *sale) {

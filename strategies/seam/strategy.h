@@ -14,6 +14,7 @@ enum strategy_option {
     TAKES_FENCE = 32,
     TAKES_REPLICAS = 64,
     TAKES_HANDOVER = 128,
+    TAKES_CART = 256,
 };
 
 /* Servers that only some strategies need: the end of the variable with their address, and their

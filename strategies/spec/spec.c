@@ -13,7 +13,21 @@
 #define MS       INT64_C(1000000)
 
 /* The options without fail=. A choice counts as the number of its word. */
-enum { WORK, WAIT, TTL, SHARDS, BORROW, DEAL, RETURN, ACK, FENCE, REPLICAS, HANDOVER, OPTIONS };
+enum {
+    WORK,
+    WAIT,
+    TTL,
+    SHARDS,
+    BORROW,
+    DEAL,
+    RETURN,
+    ACK,
+    FENCE,
+    REPLICAS,
+    HANDOVER,
+    CART,
+    OPTIONS
+};
 
 #define WORDS  2
 #define LENGTH number_read_duration, MS
@@ -41,6 +55,7 @@ static const struct {
     [FENCE] = {"fence", CHOICE, 0, "off or on", TAKES_FENCE, {"off", "on"}},
     [REPLICAS] = {"replicas", COUNT, 1, 2, 1, "1..2", TAKES_REPLICAS, {NULL}},
     [HANDOVER] = {"handover", COUNT, 0, 1000, 0, "0..1000", TAKES_HANDOVER, {NULL}},
+    [CART] = {"cart", CHOICE, 0, "off or on", TAKES_CART, {"off", "on"}},
 };
 
 /* A spec while it is read. */
@@ -181,7 +196,7 @@ static void take_values(struct reading *reading) {
         .work_ms = values[WORK],
         .wait_ms = values[WAIT],
         .ttl_ms = values[TTL],
-        .shards = (int)values[SHARDS],
+        .shards = values[CART] != 0 ? 2 : (int)values[SHARDS],
         .borrows = values[BORROW] != 0,
         .deal = values[DEAL] != 0 ? DEAL_RANDOM : DEAL_EVEN,
         .returns_to_count = values[RETURN] != 0,
@@ -189,6 +204,7 @@ static void take_values(struct reading *reading) {
         .is_fenced = values[FENCE] != 0,
         .replicas = (int)values[REPLICAS],
         .handover = (int)values[HANDOVER],
+        .is_cart = values[CART] != 0,
     };
 }
 

@@ -21,7 +21,7 @@ __attribute__((warn_unused_result)) int spec_parse_of(const struct strategy *str
                                                       const char *text, struct strategy_spec *spec,
                                                       struct why *why);
 
-#define SPEC_OPTIONS_MAX 12
+#define SPEC_OPTIONS_MAX 13
 #define SPEC_OPTION_TEXT 24
 /* Write the options of a strategy with their usual values, such as "wait=5s". Returns their number.
  */

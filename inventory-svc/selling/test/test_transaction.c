@@ -1,6 +1,7 @@
 /* Transactions on real Postgres: other sales get the row only after the commit, which is the moment
  * of the sale. A connection may break before the commit or in it. */
 #include "far_instance.h"
+#include "strategies.h"
 
 /* Transactions that have written and then pause. */
 static long idle(void) {
@@ -51,6 +52,69 @@ static void test_a_sale_that_waited_sells_the_unit_that_came_back_meanwhile(void
             id, id);
     assert_int_equal(finish_one(&buyer), OUTCOME_SOLD);
     assert_int_equal(buyer.selling.sold.unit, 5);
+}
+
+/* Each sale takes a product, lets the other take its first one, too, and then wants the other. */
+static int carts_begun;
+
+static enum outcome take_product(struct sale *sale, int row) {
+    struct stock_row seen;
+    enum outcome outcome = store_read_for_update(sale, row, ROW_WAIT, &seen);
+
+    return outcome == OUTCOME_OK ? store_write_stock(sale, &seen, GUARD_ANY, NULL) : outcome;
+}
+
+static enum outcome sell_cart(struct sale *sale) {
+    int rows[2];
+    enum outcome outcome;
+
+    store_cart(sale, rows);
+    assert_int_equal(store_begin(sale, READ_COMMITTED), OUTCOME_OK);
+    outcome = take_product(sale, rows[0]);
+    carts_begun++;
+    while (carts_begun < 2)
+        fiber_sleep(&instance.loop, 1);
+    if (outcome == OUTCOME_SOLD)
+        outcome = take_product(sale, rows[1]);
+    return store_end(sale, outcome);
+}
+
+/* The server looks after its deadlock_timeout of 1 s, and ends one of the two (40P01). */
+static void test_of_two_carts_that_wait_for_each_other_one_is_sold(void **state) {
+    static const struct strategy carts = {
+        .name = "carts", .takes = TAKES_CART, .default_shards = 2, .sell = sell_cart};
+    struct buyer buyers[2];
+    const char *id;
+
+    strategies_exercise = &carts;
+    carts_begun = 0;
+    id = make_product("carts,cart=on", 6);
+    for (int i = 0; i < 2; i++)
+        begin(&buyers[i], id, NULL);
+    finish(buyers, 2);
+    assert_int_equal(count_outcome(buyers, 2, OUTCOME_SOLD), 1);
+    assert_int_equal(count_outcome(buyers, 2, OUTCOME_CONFLICT), 1);
+    assert_int_equal(left(id), 4);
+    assert_int_equal(ask("SELECT count(*) FROM reservation WHERE product_id = '%s'"
+                         " AND shard + second_shard = 1 AND unit + second_unit = 3 + 6",
+                         id),
+                     1);
+    strategies_exercise = NULL;
+}
+
+static void test_a_cancelled_cart_gives_both_units_back(void **state) {
+    static const struct strategy carts = {
+        .name = "carts", .takes = TAKES_CART, .default_shards = 2, .sell = sell_cart};
+    struct buyer buyer;
+    const char *id;
+
+    strategies_exercise = &carts;
+    carts_begun = 1;
+    id = make_product("carts,cart=on", 6);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    assert_true(cancel_order(buyer.order_id));
+    assert_int_equal(ask("SELECT sum(unit) FROM returned_unit WHERE product_id = '%s'", id), 9);
+    strategies_exercise = NULL;
 }
 
 static void test_a_sale_waits_no_longer_than_it_may(void **state) {
@@ -203,6 +267,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_a_sale_waits_for_the_row_that_another_holds),
         TEST(test_a_sale_that_waited_sells_the_unit_that_came_back_meanwhile),
+        TEST(test_of_two_carts_that_wait_for_each_other_one_is_sold),
+        TEST(test_a_cancelled_cart_gives_both_units_back),
         TEST(test_a_sale_waits_no_longer_than_it_may),
         TEST(test_nowait_is_refused_at_once),
         TEST(test_more_sales_than_connections_wait_for_one_row_and_none_for_ever),

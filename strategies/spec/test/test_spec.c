@@ -162,6 +162,18 @@ static void test_a_strategy_that_is_not_in_the_table_is_read_by_its_own_name(voi
     assert_string_equal(why.text, "unknown strategy \"none\" in \"none\"; strategies: own");
 }
 
+static void test_a_cart_has_two_rows(void **state) {
+    static const struct strategy own = {.name = "own", .takes = TAKES_CART, .default_shards = 1};
+
+    assert_int_equal(spec_parse_of(&own, "own,cart=on", &spec, &why), 0);
+    assert_true(spec.options.is_cart);
+    assert_int_equal(spec.options.shards, 2);
+    assert_int_equal(spec_parse_of(&own, "own", &spec, &why), 0);
+    assert_false(spec.options.is_cart);
+    assert_int_equal(spec.options.shards, 1);
+    assert_int_equal(spec_parse("none,cart=on", &spec, &why), -1);
+}
+
 static void test_an_exercise_is_found_after_the_table(void **state) {
     static const struct strategy exercise = {.name = "exercise", .default_shards = 1};
 
@@ -199,6 +211,7 @@ int main(void) {
         cmocka_unit_test(test_each_mistake_lists_the_choices),
         cmocka_unit_test(test_an_unknown_strategy_is_answered_with_all_names),
         cmocka_unit_test(test_a_strategy_that_is_not_in_the_table_is_read_by_its_own_name),
+        cmocka_unit_test(test_a_cart_has_two_rows),
         cmocka_unit_test(test_an_exercise_is_found_after_the_table),
         cmocka_unit_test(test_a_long_spec_is_refused),
     };

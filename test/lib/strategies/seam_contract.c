@@ -1,6 +1,7 @@
 /* The promises of store.h, as steps of a few sales in one fiber. Each step ends before the next
  * begins, so every order of steps is written here, and none is left to luck. */
 #include "seam_contract.h"
+#include "strategies.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -681,11 +682,15 @@ const struct seam_case seam_contract[] = {
     CASE(a_pending_unit_is_brought_once, "none", 5),
     CASE(a_pending_unit_of_a_repeat_comes_back, "none", 5),
     CASE(a_pending_unit_is_sold_before_it_is_brought, "none", 5),
+    CASE(seam_cart_is_sold_whole, SEAM_CART, 5), /* 3 and 2 */
+    CASE(seam_cart_that_is_rolled_back_is_not_sold, SEAM_CART, 5),
+    CASE(seam_each_product_of_a_cart_is_sold_once, SEAM_CART, 5),
     {.name = NULL},
 };
 
 void seam_contract_hold(const struct seam_world *world, const struct seam_case *held) {
     memset(sales, 0, sizeof sales); /* sales of a case that failed */
+    strategies_exercise = &seam_sells_carts;
     begin_sales(world, held->spec, held->stock);
     held->run(world);
     end_sales(world);

@@ -3,7 +3,7 @@
 #ifndef TEST_SEAM_CONTRACT_H
 #define TEST_SEAM_CONTRACT_H
 
-#include "store.h"
+#include "strategy.h"
 
 /* An implementation under test. Its functions run in a fiber. */
 struct seam_world {
@@ -29,6 +29,12 @@ void seam_script_ends_at_the_first_no(const struct seam_world *world);
 void seam_command_that_is_refused_ends_its_script(const struct seam_world *world);
 void seam_sale_has_a_token_of_its_own(const struct seam_world *world);
 void seam_work_is_done_in_pieces(const struct seam_world *world);
+/* The strategy of the next three. */
+extern const struct strategy seam_sells_carts;
+#define SEAM_CART "carts,cart=on"
+void seam_cart_is_sold_whole(const struct seam_world *world);
+void seam_cart_that_is_rolled_back_is_not_sold(const struct seam_world *world);
+void seam_each_product_of_a_cart_is_sold_once(const struct seam_world *world);
 void seam_contract_hold(const struct seam_world *world, const struct seam_case *held);
 
 #endif
