@@ -1,12 +1,12 @@
 /* Makes records and a ledger from a schedule's end, and asks the judge for a verdict. */
 #include "view.h"
 
+#include "answers.h"
 #include "servers.h"
 #include "verdict.h"
 
 #include <assert.h>
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,16 +20,25 @@ struct view_order {
 
 struct view_end {
     uint8_t faults_made, gave_back, skipped, freed;
-    uint16_t returned_count, bought_count;
+    uint8_t deadlocked, returned_count;
+    uint16_t bought_count;
     struct model_unit returned[2 * MODEL_UNITS];
     int32_t in_count[MODEL_SHARDS]; /* of `available`, that came back */
     int32_t available[MODEL_SHARDS];
     struct model_sold sold[MODEL_ORDERS + 1];
     struct view_order orders[MODEL_ORDERS + 1];
     struct model_sold bought[MODEL_OTHERS];
+    struct model_sold seconds[MODEL_ORDERS + 1]; /* the last member: see view_end_size() */
 };
 
+/* The bytes of an end that are in use. */
+static size_t view_end_size(const struct model_world *world) {
+    return world->setup.options.is_cart ? sizeof(struct view_end)
+                                        : offsetof(struct view_end, seconds);
+}
+
 #define VIEW_CUSTOMERS (MODEL_ORDERS + 1 + MODEL_OTHERS)
+#define VIEW_PRODUCTS  2 /* of a cart */
 
 #define VIEW_KNOWN     4096 /* ends; few differ, so they rarely share a place */
 
@@ -41,11 +50,11 @@ struct view_known {
 
 struct view {
     struct recorder *recorder;
-    struct ledger ledger;
-    struct ledger_sale sales[VIEW_CUSTOMERS];
-    struct ledger_order orders[VIEW_CUSTOMERS];
+    struct ledger ledgers[VIEW_PRODUCTS];
+    struct ledger_sale sales[VIEW_PRODUCTS][VIEW_CUSTOMERS];
+    struct ledger_order orders[VIEW_PRODUCTS][VIEW_CUSTOMERS];
     char others[MODEL_OTHERS][40]; /* their order ids */
-    struct ledger_row rows[MODEL_SHARDS];
+    struct ledger_row rows[VIEW_PRODUCTS][MODEL_SHARDS];
     struct ledger_returned returned[2 * MODEL_UNITS];
     struct verdict_case judged;
     struct verdict verdict; /* the judge's last one */
@@ -95,6 +104,38 @@ static int64_t answered_at(const struct model_world *world, int index) {
     return level_ns - LEVEL_NS / 2;
 }
 
+/* ---- carts */
+
+static int products_of(const struct model_world *world) {
+    return world->setup.options.is_cart ? VIEW_PRODUCTS : 1;
+}
+
+/* The units that cannot be sold in carts, because the other product has fewer. They have the lowest
+ * numbers. */
+static int view_surplus(const struct model_world *world, int shard) {
+    const struct model_row *rows = world->state.rows;
+    const int surplus = rows[shard].initial - rows[1 - shard].initial;
+
+    assert(world->setup.options.is_cart);
+    return surplus > 0 ? surplus : 0;
+}
+
+/* The number that the judge gets for a unit: each product of a cart begins with 1. */
+static int64_t unit_for_judge(const struct model_world *world, int shard, int64_t unit) {
+    return world->setup.options.is_cart
+               ? unit - world->state.rows[shard].first_unit + 1 - view_surplus(world, shard)
+               : unit;
+}
+
+static const struct model_sold *view_line_of(const struct model_world *world, int index,
+                                             int product) {
+    const struct model_sold *sold = &world->state.sold[index];
+
+    if (world->setup.options.is_cart && sold->is_there && sold->shard != product)
+        sold = &world->state.seconds[index].sold;
+    return sold;
+}
+
 /* ---- answers */
 
 /* An order that gave its unit back looks to the judge like one that was told busy. */
@@ -127,15 +168,18 @@ static enum record_outcome told(const struct model_world *world, int index) {
 }
 
 /* The answer to a repeat names the unit in the ledger. */
-static int64_t told_unit(const struct model_world *world, int index) {
-    const struct model_sold *sold = &world->state.sold[index];
+static int64_t told_unit(const struct model_world *world, int index, int product) {
+    const struct model_sold *sold = view_line_of(world, index, product);
+    const struct model_order *order = &world->state.orders[index];
 
-    if (world->state.orders[index].outcome == OUTCOME_REPEATED)
-        return sold->is_there ? sold->unit : -1;
-    return world->state.orders[index].unit;
+    if (order->outcome == OUTCOME_REPEATED ||
+        (world->setup.options.is_cart && order->shard != product))
+        return sold->is_there ? unit_for_judge(world, product, sold->unit) : -1;
+    return unit_for_judge(world, product, order->unit);
 }
 
-static void fill_record(struct view *view, const struct model_world *world, int index) {
+static void fill_record(struct view *view, const struct model_world *world, int index,
+                        int product) {
     const struct model_order *order = &world->state.orders[index];
     struct record *record = &view->recorder->records[view->recorder->ended];
 
@@ -146,12 +190,13 @@ static void fill_record(struct view *view, const struct model_world *world, int 
                               .received_ns = answered_at(world, index),
                               .unit = -1,
                               .number = (uint32_t)index,
+                              .item = (uint32_t)product,
                               .outcome = told(world, index),
                               .status = 200,
                               .instance = (int16_t)order->instance};
     (void)record_set_id(&record->key, NULL, world->sales[index].order_id);
     if (record->outcome == RECORD_SOLD) {
-        record->unit = told_unit(world, index);
+        record->unit = told_unit(world, index, product);
         record->order_id = record->key;
     }
     view->recorder->ended++;
@@ -183,7 +228,8 @@ static void fill_records(struct view *view, const struct model_world *world) {
     for (int i = 0; i < world->setup.instances; i++)
         (void)snprintf(recorder->instances[i], RECORD_INSTANCE_TEXT, "%s", world->instances[i]);
     for (int i = 0; i <= world->setup.orders; i++)
-        fill_record(view, world, i);
+        for (int product = 0; product < products_of(world); product++)
+            fill_record(view, world, i, product);
     for (int i = 0; i < world->state.bought_count; i++)
         fill_record_of_other(view, world, i);
     recorder->count = recorder->planned = recorder->answered = recorder->ended;
@@ -194,21 +240,21 @@ static void fill_records(struct view *view, const struct model_world *world) {
 /* order-svc records the order of a sale, also if it had to look for the outcome. It records none
  * for a customer that was told no. */
 static void fill_order(struct view *view, const struct model_world *world,
-                       const struct ledger_sale *sale, int index) {
+                       const struct ledger_sale *sale, int index, int product) {
     const enum record_outcome outcome = index >= 0 ? told(world, index) : RECORD_SOLD;
-    struct ledger_order *order = &view->orders[view->ledger.order_count];
+    struct ledger_order *order = &view->orders[product][view->ledgers[product].order_count];
 
     if (outcome != RECORD_SOLD && outcome != RECORD_UNKNOWN)
         return;
     *order = (struct ledger_order){.order_id = sale->order_id, .unit = sale->unit};
     memcpy(order->instance, sale->instance, LEDGER_INSTANCE);
     memcpy(order->at, sale->at, LEDGER_TIME);
-    view->ledger.order_count++;
+    view->ledgers[product].order_count++;
 }
 
-static bool is_first_of_unit(const struct view *view, int64_t unit) {
-    for (size_t i = 0; i < view->ledger.sale_count; i++)
-        if (view->sales[i].unit == unit)
+static bool is_first_of_unit(const struct ledger *ledger, int64_t unit) {
+    for (size_t i = 0; i < ledger->sale_count; i++)
+        if (ledger->sales[i].unit == unit)
             return false;
     return true;
 }
@@ -216,63 +262,101 @@ static bool is_first_of_unit(const struct view *view, int64_t unit) {
 /* `index` is the order's; -1: it is another shop's. */
 static void fill_sale(struct view *view, const struct model_world *world,
                       const struct model_sold *sold, const char *order_id, int index) {
-    struct ledger_sale *sale = &view->sales[view->ledger.sale_count];
+    const bool is_cart = world->setup.options.is_cart;
+    const int product = is_cart ? sold->shard : 0;
+    struct ledger *ledger = &view->ledgers[product];
+    struct ledger_sale *sale = &ledger->sales[ledger->sale_count];
 
     if (!sold->is_there)
         return;
     *sale = (struct ledger_sale){.order_id = order_id,
                                  .quantity = 1,
                                  .reserved = -1,
-                                 .unit = sold->unit,
+                                 .unit = unit_for_judge(world, product, sold->unit),
                                  .shard = sold->shard,
                                  .fence = sold->fence,
-                                 .remaining = sold->remaining};
+                                 .remaining = sold->remaining -
+                                              (is_cart ? view_surplus(world, product) : 0)};
     (void)snprintf(sale->instance, LEDGER_INSTANCE, "%s", world->instances[sold->instance]);
     (void)snprintf(sale->at, LEDGER_TIME, "2026-01-01T00:00:00.%06dZ", sold->number);
-    view->ledger.units += is_first_of_unit(view, sale->unit);
-    view->ledger.sale_count++;
-    fill_order(view, world, sale, index);
+    ledger->units += is_first_of_unit(ledger, sale->unit);
+    ledger->sale_count++;
+    fill_order(view, world, sale, index, product);
 }
 
-static void fill_ledger(struct view *view, const struct model_world *world,
-                        const struct view_end *end) {
-    struct ledger *ledger = &view->ledger;
+/* A product of a cart, without its sales. It has one row. */
+static void fill_product(struct view *view, const struct model_world *world, int product) {
+    const struct model_row *row = &world->state.rows[product];
+    const int surplus = view_surplus(world, product);
+    const struct ledger_row of_product = {.shard = product,
+                                          .first_unit = 1,
+                                          .initial = row->initial - surplus,
+                                          .available = row->available - surplus};
+
+    view->rows[product][0] = of_product;
+    view->ledgers[product] = (struct ledger){.initial = of_product.initial,
+                                             .available = of_product.available,
+                                             .row_count = 1,
+                                             .sales = view->sales[product],
+                                             .orders = view->orders[product],
+                                             .rows = view->rows[product],
+                                             .returned_units = view->returned};
+}
+
+/* The stock of an order for one product, without its sales. */
+static void fill_stock(struct view *view, const struct model_world *world,
+                       const struct view_end *end) {
+    struct ledger *ledger = &view->ledgers[0];
 
     *ledger = (struct ledger){.initial = world->setup.stock,
                               .row_count = (size_t)world->setup.options.shards,
-                              .sales = view->sales,
-                              .orders = view->orders,
-                              .rows = view->rows};
+                              .sales = view->sales[0],
+                              .orders = view->orders[0],
+                              .rows = view->rows[0]};
     for (int i = 0; i < world->setup.options.shards; i++) {
         const struct model_row *row = &world->state.rows[i];
 
-        view->rows[i] =
+        view->rows[0][i] =
             (struct ledger_row){.shard = i,
                                 .first_unit = row->first_unit,
                                 .initial = row->initial,
                                 .available = row->available - end->in_count[i],
                                 .returns_to_count = world->setup.options.returns_to_count};
-        ledger->available += view->rows[i].available;
+        ledger->available += view->rows[0][i].available;
     }
     for (size_t i = 0; i < end->returned_count; i++)
         view->returned[i] = (struct ledger_returned){end->returned[i].shard, end->returned[i].unit};
     ledger->returned_units = view->returned;
     ledger->returned_count = end->returned_count;
     ledger->returned = end->returned_count;
-    for (int i = 0; i <= world->setup.orders; i++)
+}
+
+static void fill_ledgers(struct view *view, const struct model_world *world,
+                         const struct view_end *end) {
+    const bool is_cart = world->setup.options.is_cart;
+
+    for (int i = 0; i < VIEW_PRODUCTS && is_cart; i++)
+        fill_product(view, world, i);
+    if (!is_cart)
+        fill_stock(view, world, end);
+    for (int i = 0; i <= world->setup.orders; i++) {
         fill_sale(view, world, &world->state.sold[i], world->sales[i].order_id, i);
+        if (is_cart)
+            fill_sale(view, world, &world->state.seconds[i].sold, world->sales[i].order_id, i);
+    }
     for (int i = 0; i < world->state.bought_count; i++)
         fill_sale(view, world, &world->state.bought[i], view->others[i], -1);
-    ledger->counted = (int64_t)ledger->sale_count;
+    for (int i = 0; i < products_of(world); i++)
+        view->ledgers[i].counted = (int64_t)view->ledgers[i].sale_count;
 }
 
 static void view_fill(struct view *view, const struct model_world *world,
                       const struct view_end *end) {
     fill_records(view, world);
-    fill_ledger(view, world, end);
+    fill_ledgers(view, world, end);
     /* There is no doubt: no request was late, and all schedules together show every race. */
-    view->judged = (struct verdict_case){.ledgers = &view->ledger,
-                                         .items = 1,
+    view->judged = (struct verdict_case){.ledgers = view->ledgers,
+                                         .items = (size_t)products_of(world),
                                          .recorder = view->recorder,
                                          .is_keyless = end->gave_back != 0,
                                          .stuck_ns = INT64_MAX / 4};
@@ -290,7 +374,7 @@ static struct view_end view_end_of(const struct model_world *world) {
     end.skipped = state->skipped;
     end.freed = state->freed;
     if (state->returned_count + state->place_count > 0)
-        end.returned_count = (uint16_t)model_returned(world, end.returned, end.in_count);
+        end.returned_count = (uint8_t)model_returned(world, end.returned, end.in_count);
     end.bought_count = state->bought_count;
     memcpy(end.bought, state->bought, sizeof *state->bought * state->bought_count);
     for (int i = 0; i < world->setup.options.shards; i++)
@@ -299,6 +383,8 @@ static struct view_end view_end_of(const struct model_world *world) {
         const struct model_order *order = &state->orders[i];
 
         end.sold[i] = state->sold[i];
+        end.seconds[i] = state->seconds[i].sold;
+        end.deadlocked |= (uint8_t)(order->has_deadlocked << i);
         end.orders[i] = (struct view_order){.state = order->state,
                                             .outcome = order->outcome,
                                             .instance = order->instance,
@@ -308,10 +394,10 @@ static struct view_end view_end_of(const struct model_world *world) {
     return end;
 }
 
-static size_t view_place_of(const struct view_end *end) {
+static size_t view_place_of(const struct view_end *end, size_t size) {
     uint64_t hash = 0;
 
-    for (size_t at = 0; at < sizeof *end; at += 8) {
+    for (size_t at = 0; at < size; at += 8) {
         uint64_t word;
 
         memcpy(&word, (const char *)end + at, sizeof word);
@@ -321,79 +407,11 @@ static size_t view_place_of(const struct view_end *end) {
     return (size_t)hash % VIEW_KNOWN;
 }
 
-/* ---- beside the judge's rules */
-
-static bool is_failure(enum outcome outcome) {
-    return outcome != OUTCOME_SOLD && outcome != OUTCOME_SOLD_OUT && outcome != OUTCOME_BUSY &&
-           outcome != OUTCOME_CONFLICT && outcome != OUTCOME_REPEATED;
-}
-
-static int64_t view_left(const struct model_world *world) {
-    int64_t left = world->state.returned_count;
-
-    for (int i = 0; i < world->setup.options.shards; i++)
-        if (world->state.rows[i].available > 0)
-            left += world->state.rows[i].available;
-    return left;
-}
-
-/* While units are left. The judge asks nothing about SOLD_OUT once a unit has come back, because it
- * cannot tell when. The last customer comes after that. */
-static bool view_is_served(const struct model_world *world) {
-    const struct model_order *order = &world->state.orders[world->setup.orders];
-
-    return order->state == ORDER_ENDED &&
-           (order->outcome == OUTCOME_SOLD || order->outcome == OUTCOME_REPEATED ||
-            (order->outcome == OUTCOME_SOLD_OUT && world->state.gave_back == 0));
-}
-
-/* A customer got a failure, or the answer to try again, although no fault but a crash happened. A
- * dead holder's lock ends, so with a wait= that is long enough each customer can be served. */
-static bool is_turned_away(const struct model_world *world) {
-    if (world->setup.serves_all == 0 || (world->state.faults_made & ~(1U << FAULT_CRASH)) != 0)
-        return false;
-    for (int i = 0; i <= world->setup.orders; i++) {
-        const struct model_order *order = &world->state.orders[i];
-
-        if (order->state == ORDER_ENDED && order->outcome != OUTCOME_SOLD &&
-            order->outcome != OUTCOME_SOLD_OUT && order->outcome != OUTCOME_REPEATED)
-            return true;
-    }
-    return false;
-}
-
-static unsigned judge_answers(const struct model_world *world) {
-    unsigned found = 0;
-
-    for (int i = 0; i <= world->setup.orders; i++) {
-        const struct model_order *order = &world->state.orders[i];
-        const enum outcome outcome = (enum outcome)order->outcome;
-
-        if (order->state == ORDER_RUNS)
-            found |= 1U << VIEW_ENDLESS;
-        /* OK, and the answers that order-svc gives without a strategy, are wrong even after a
-         * fault. */
-        if (order->state == ORDER_ENDED && is_failure(outcome) &&
-            (world->state.faults_made == 0 ||
-             (outcome != OUTCOME_UNKNOWN && outcome != OUTCOME_FAILED)))
-            found |= 1U << VIEW_NO_ANSWER;
-    }
-    if (world->state.skipped != 0)
-        found |= 1U << VIEW_SKIPS_WORK;
-    if (world->state.freed != 0)
-        found |= 1U << VIEW_FREES_ANOTHERS;
-    if (is_turned_away(world))
-        found |= 1U << VIEW_TURNED_AWAY;
-    if (view_left(world) > 0 && !view_is_served(world))
-        found |= 1U << ANOMALY_STUCK;
-    return found;
-}
-
 /* ---- the judgement */
 
 static unsigned ask_judge(struct view *view, const struct model_world *world,
                           const struct view_end *end) {
-    unsigned found = judge_answers(world);
+    unsigned found = answers_judge(world);
 
     view_fill(view, world, end);
     if (verdict_judge(&view->judged, &view->verdict) != 0) {
@@ -410,9 +428,10 @@ static unsigned ask_judge(struct view *view, const struct model_world *world,
 unsigned view_judge(void *data, const struct model_world *world) {
     struct view *view = data;
     const struct view_end end = view_end_of(world);
-    struct view_known *known = &view->known[view_place_of(&end)];
+    const size_t size = view_end_size(world);
+    struct view_known *known = &view->known[view_place_of(&end, size)];
 
-    if (!known->is_there || memcmp(&known->end, &end, sizeof end) != 0)
+    if (!known->is_there || memcmp(&known->end, &end, size) != 0)
         *known = (struct view_known){
             .is_there = true, .end = end, .found = ask_judge(view, world, &end)};
     view->seen |= known->found;
@@ -448,7 +467,7 @@ struct view *view_make(void) {
 
     if (view == NULL)
         return NULL;
-    view->recorder = recorder_make(VIEW_CUSTOMERS);
+    view->recorder = recorder_make(VIEW_PRODUCTS * VIEW_CUSTOMERS);
     if (view->recorder == NULL) {
         free(view);
         return NULL;
@@ -502,6 +521,8 @@ static void say_example(FILE *to, const struct view *view, const struct model_wo
                         const struct counterexample *example) {
     bool is_first = true;
 
+    if (world->setup.options.is_cart)
+        fprintf(to, "Of product %u, with its units counted from 1: ", example->item);
     for (size_t i = 0; i < example->lines; i++) {
         const char *line = example->line[i];
 
@@ -513,46 +534,6 @@ static void say_example(FILE *to, const struct view *view, const struct model_wo
     }
 }
 
-/* A strategy may answer any number. */
-static const char *view_name_of(uint8_t outcome) {
-    return outcome <= OUTCOME_KEY_REUSED ? outcome_name((enum outcome)outcome) : "nonsense";
-}
-
-static void say_answers(FILE *to, const struct model_world *world) {
-    for (int i = 0; i <= world->setup.orders; i++) {
-        const struct model_order *order = &world->state.orders[i];
-
-        if (order->state == ORDER_RUNS)
-            fprintf(to, "%c does not end.", 'A' + i);
-        else if (order->state == ORDER_ENDED && is_failure((enum outcome)order->outcome))
-            fprintf(to, "%c was answered %s%s%s, but nothing had failed.", 'A' + i,
-                    view_name_of(order->outcome),
-                    world->sales[i].sale.message[0] != '\0' ? ": " : "",
-                    world->sales[i].sale.message);
-        else
-            continue;
-        return;
-    }
-}
-
-/* The first order among these bits. */
-static char first_letter(uint8_t orders) {
-    assert(orders != 0);
-    return (char)('A' + __builtin_ctz(orders));
-}
-
-static void say_stuck(FILE *to, const struct model_world *world) {
-    const struct model_order *last = &world->state.orders[world->setup.orders];
-    const int64_t left = view_left(world);
-
-    fprintf(to, "%" PRId64 " unit%s left, but the last customer, %c, came alone and ", left,
-            left == 1 ? " is" : "s are", 'A' + world->setup.orders);
-    if (last->state == ORDER_ENDED)
-        fprintf(to, "was told %s.", view_name_of(last->outcome));
-    else
-        fprintf(to, "got no answer.");
-}
-
 unsigned view_tell(struct view *view, const struct model_world *world, char text[VIEW_TEXT]) {
     const struct view_end end = view_end_of(world);
     const unsigned found = ask_judge(view, world, &end);
@@ -561,22 +542,10 @@ unsigned view_tell(struct view *view, const struct model_world *world, char text
     text[0] = '\0';
     if (to == NULL)
         return found;
-    if (view->verdict.counterexamples > 0)
+    if (view->verdict.counterexamples > 0 && (found & 1U << VIEW_HALF_CART) == 0)
         say_example(to, view, world, &view->verdict.counterexample[0]);
-    else if ((found & (1U << ANOMALY_STUCK)) != 0)
-        say_stuck(to, world);
-    else if ((found & (1U << VIEW_NO_ANSWER | 1U << VIEW_ENDLESS)) != 0)
-        say_answers(to, world);
-    else if (is_turned_away(world))
-        fprintf(to, "A customer was turned away, though %s.",
-                world->state.faults_made == 0 ? "nothing had gone wrong"
-                                              : "only another order had died");
-    else if (world->state.freed != 0)
-        fprintf(to, "%c deleted a key that another order had set.",
-                first_letter(world->state.freed));
-    else if (world->state.skipped != 0)
-        fprintf(to, "%c was sold a unit, but its sale never did all of store_work().",
-                first_letter(world->state.skipped));
+    else
+        answers_tell(to, world, found);
     (void)fclose(to);
     return found;
 }

@@ -6,29 +6,17 @@
  * overlap. The last customer comes alone, after all others have ended, and shows whether the shop
  * still sells.
  *
+ * A cart is one request for each of the two products, with one answer. So each product is judged like
+ * the product of a shop with two. Only as many units count as can be sold in carts: a product with
+ * more begins with fewer.
+ *
  * The judge's own rule for STUCK needs a crowd and a clock. Here a schedule is STUCK if units are
  * left and the last customer heard neither "sold" nor "sold out". */
 #ifndef LAB_VIEW_H
 #define LAB_VIEW_H
 
-#include "anomaly.h"
+#include "answers.h"
 #include "explore.h"
-
-/* Faults of a strategy that loadgen has no anomaly for. */
-#define VIEW_ANOMALIES(X)                                                                          \
-    X(NO_ANSWER, "NO-ANSWER", "a customer was told of a failure, but nothing had failed")          \
-    X(ENDLESS, "ENDLESS", "an order does not end")                                                 \
-    X(SKIPS_WORK, "SKIPS-WORK", "a unit was sold without the work of a sale")                      \
-    X(FREES_ANOTHERS, "FREES-ANOTHERS", "an order deleted a key that another order had set")       \
-    X(TURNED_AWAY, "TURNED-AWAY", "a customer was turned away that could have waited")
-
-enum view_anomaly {
-    VIEW_FIRST = ANOMALY_COUNT - 1,
-#define X(id, name, text) VIEW_##id,
-    VIEW_ANOMALIES(X)
-#undef X
-        VIEW_COUNT
-};
 
 /* Anomalies that no later move undoes. The other rules ask about a schedule's end. */
 #define VIEW_LASTING (1U << ANOMALY_OVERSELL | 1U << ANOMALY_TWIN | 1U << ANOMALY_DUPLICATE)

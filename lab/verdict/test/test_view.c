@@ -204,6 +204,89 @@ static void test_a_deleted_key_of_another_is_named(void **state) {
     assert_told(1U << VIEW_FREES_ANOTHERS, "B deleted a key that another order had set.");
 }
 
+/* ---- carts */
+
+/* Three units of product 0, and two of product 1. */
+static void begin_carts(void) {
+    world.setup.options.is_cart = true;
+    world.setup.options.shards = 2;
+    world.setup.stock = 5;
+    model_begin(&world);
+}
+
+static void sell_product(int index, int product) {
+    struct model_row *row = &world.state.rows[product];
+    struct model_sold *sold = &world.state.sold[index];
+
+    if (sold->is_there)
+        sold = &world.state.seconds[index].sold;
+    row->available--;
+    *sold = (struct model_sold){.is_there = true,
+                                .shard = (uint8_t)product,
+                                .number = ++world.state.sold_count,
+                                .unit = row->first_unit + row->available,
+                                .remaining = row->available};
+    if (sold == &world.state.sold[index]) {
+        world.state.orders[index].unit = sold->unit;
+        world.state.orders[index].shard = product;
+    }
+}
+
+static void sell_cart(int index, unsigned came_after) {
+    sell_product(index, index % 2);
+    sell_product(index, 1 - index % 2);
+    end(index, OUTCOME_SOLD, came_after);
+}
+
+static void test_a_cart_is_sold_out_with_its_first_product(void **state) {
+    begin_carts();
+    sell_cart(0, 0);
+    sell_cart(1, 1);
+    end(2, OUTCOME_SOLD_OUT, 3);
+    assert_told(0, "");
+    begin_carts();
+    sell_cart(0, 0);
+    end(1, OUTCOME_BUSY, 1);
+    end(2, OUTCOME_SOLD_OUT, 3);
+    assert_int_equal(view_judge(view, &world), 1U << ANOMALY_UNDERSELL);
+}
+
+static void test_half_a_cart_is_named(void **state) {
+    begin_carts();
+    sell_product(0, 1);
+    end(0, OUTCOME_SOLD, 0);
+    sell_cart(1, 0);
+    end(2, OUTCOME_SOLD_OUT, 3);
+    assert_told(1U << VIEW_HALF_CART | 1U << ANOMALY_GHOST | 1U << ANOMALY_UNDERSELL,
+                "A was sold unit 5, of product 1, but nothing of product 0.");
+}
+
+static void test_a_twin_of_one_product_is_named_with_its_product(void **state) {
+    char told[VIEW_TEXT];
+
+    begin_carts();
+    sell_cart(0, 0);
+    world.state.rows[1].available = 2;
+    sell_cart(1, 0);
+    end(2, OUTCOME_BUSY, 3);
+    assert_true((view_tell(view, &world, told) & 1U << ANOMALY_TWIN) != 0);
+    assert_ptr_equal(strstr(told, "Of product 1, with its units counted from 1: "), told);
+}
+
+static void test_a_deadlock_is_named_unless_its_order_began_again(void **state) {
+    begin_carts();
+    end(0, OUTCOME_CONFLICT, 0);
+    world.state.orders[0].has_deadlocked = 1;
+    sell_cart(1, 0);
+    sell_cart(2, 3);
+    assert_told(1U << VIEW_DEADLOCK,
+                "A waited for a row that another order held, and that order for a row of A: a "
+                "deadlock (40P01). The database ended the transaction of A, and A was told "
+                "CONFLICT.");
+    world.state.orders[0].outcome = OUTCOME_SOLD_OUT;
+    assert_int_equal(view_judge(view, &world) & 1U << VIEW_DEADLOCK, 0);
+}
+
 static void test_anomalies_have_names(void **state) {
     assert_string_equal(view_name(ANOMALY_TWIN), "TWIN");
     assert_string_equal(view_name(VIEW_ENDLESS), "ENDLESS");
@@ -268,6 +351,10 @@ int main(void) {
         TEST(test_an_order_that_waits_for_ever_is_endless),
         TEST(test_a_sale_without_its_work_is_named),
         TEST(test_a_deleted_key_of_another_is_named),
+        TEST(test_a_cart_is_sold_out_with_its_first_product),
+        TEST(test_half_a_cart_is_named),
+        TEST(test_a_twin_of_one_product_is_named_with_its_product),
+        TEST(test_a_deadlock_is_named_unless_its_order_began_again),
         TEST(test_anomalies_have_names),
         TEST(test_a_remembered_verdict_is_the_judges),
     };
