@@ -39,7 +39,7 @@ CROSS JOIN LATERAL (SELECT count(*) AS back FROM stock_place JOIN stock t USING 
                     WHERE product_id = p.product_id AND place < t.available) c
 CROSS JOIN LATERAL (SELECT count(*) AS sold, count(DISTINCT unit) AS units,
                            count(*) FILTER (WHERE unit NOT BETWEEN 1 AND p.initial_stock) AS outside
-                    FROM reservation
+                    FROM sold_unit
                     WHERE product_id = p.product_id AND reserved_at >= p.created_at - interval '1 minute') l
 WHERE p.product_id = :'product'::uuid;
 
@@ -56,7 +56,7 @@ SELECT shard, first_unit, initial, available, returned, units, available + retur
 FROM (SELECT s.shard, s.first_unit, s.available,
              lead(s.first_unit, 1, p.initial_stock + 1) OVER (ORDER BY s.first_unit) - s.first_unit AS initial,
              (SELECT count(*) FROM returned_unit r WHERE r.product_id = s.product_id AND r.shard = s.shard) AS returned,
-             (SELECT count(DISTINCT unit) FROM reservation l
+             (SELECT count(DISTINCT unit) FROM sold_unit l
               WHERE l.product_id = s.product_id AND l.shard = s.shard
                 AND l.reserved_at >= p.created_at - interval '1 minute') AS units
       FROM stock s JOIN product p USING (product_id) WHERE s.product_id = :'product'::uuid) rows
@@ -66,7 +66,7 @@ ORDER BY shard;
 \echo 'Contradictory: sales of another unit than their row lost. A unit that had come back may leave 0, or any number.'
 -- query: contradictory on inventory
 SELECT l.order_id, l.unit, l.shard, l.remaining, s.first_unit
-FROM reservation l
+FROM sold_unit l
 LEFT JOIN (SELECT shard, first_unit, returns_to_count, lead(first_unit) OVER (ORDER BY first_unit) AS next_unit
            FROM stock WHERE product_id = :'product'::uuid) s USING (shard)
 JOIN product p USING (product_id)
@@ -88,7 +88,7 @@ ORDER BY unit;
 -- query: twins on inventory
 SELECT unit, order_id, instance, shard, fence,
        to_char(reserved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
-FROM (SELECT *, count(*) OVER (PARTITION BY unit) AS times FROM reservation
+FROM (SELECT *, count(*) OVER (PARTITION BY unit) AS times FROM sold_unit
       WHERE product_id = :'product'::uuid
         AND reserved_at >= (SELECT created_at - interval '1 minute' FROM product
                             WHERE product_id = :'product'::uuid)) sales
@@ -99,7 +99,7 @@ ORDER BY unit, reserved_at, order_id;
 -- query: outside on inventory
 SELECT r.unit, r.order_id, r.instance, r.shard, r.fence,
        to_char(r.reserved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
-FROM reservation r JOIN product p USING (product_id)
+FROM sold_unit r JOIN product p USING (product_id)
 WHERE r.product_id = :'product'::uuid AND r.unit NOT BETWEEN 1 AND p.initial_stock
   AND r.reserved_at >= p.created_at - interval '1 minute'
 ORDER BY r.reserved_at, r.order_id;
@@ -115,7 +115,7 @@ GROUP BY order_id HAVING count(*) > 1;
 -- query: sales on inventory
 SELECT order_id, unit, shard, instance, fence,
        to_char(reserved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at, remaining
-FROM reservation
+FROM sold_unit
 WHERE product_id = :'product'::uuid
   AND reserved_at >= (SELECT created_at - interval '1 minute' FROM product WHERE product_id = :'product'::uuid)
 ORDER BY reserved_at, order_id;

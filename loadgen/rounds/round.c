@@ -1,6 +1,7 @@
 /* The judgement of a round, the servers that it leaves down, and its memory. */
 #include "round.h"
 
+#include "cart.h"
 #include "overtaken.h"
 
 #include <assert.h>
@@ -82,10 +83,34 @@ static int64_t ledger_start_us(const struct round *round) {
     return is_known ? round->started_us - round->ledger_skew_us : 0;
 }
 
+static bool has_carts(const struct round *round) {
+    return round->item != NULL && cart_is_sold(round->item->spec) && round->ledgers != NULL &&
+           round->items == 1 && round->ledgers[0].row_count == CART_PRODUCTS;
+}
+
+static int judge_products(struct round *round, struct verdict_case *judged) {
+    struct cart cart;
+    int rc;
+
+    if (judged->ledgers == NULL || !has_carts(round))
+        return verdict_judge(judged, &round->verdict);
+    rc = cart_split(&cart, &round->ledgers[0], round->recorder);
+    if (rc == 0) {
+        judged->ledgers = cart.ledgers;
+        judged->items = CART_PRODUCTS;
+        judged->recorder = cart.recorder;
+        rc = verdict_judge(judged, &round->verdict);
+    }
+    for (size_t i = 0; rc == 0 && i < round->verdict.counterexamples; i++)
+        round->verdict.counterexample[i].item = 0; /* in the database it is one product */
+    cart_free(&cart);
+    return rc;
+}
+
 int round_judge(struct round *round, struct down *down) {
     const bool is_down = down != NULL ? down_is_all(down) : round->is_down;
     struct firings armed = {.count = 0};
-    const struct verdict_case judged = {
+    struct verdict_case judged = {
         .ledgers = round->problem.text[0] == '\0' ? round->ledgers : NULL,
         .items = round->items,
         .recorder = round->recorder,
@@ -118,7 +143,7 @@ int round_judge(struct round *round, struct down *down) {
     for (size_t i = 0; round->faults != NULL && i < round->faults->count; i++)
         firings_arm(&armed, EVENT_SERVER, round->faults->items[i].text,
                     strlen(round->faults->items[i].text));
-    if (verdict_judge(&judged, &round->verdict) != 0)
+    if (judge_products(round, &judged) != 0)
         return -1;
     if (down != NULL)
         down_note(down, round);

@@ -163,6 +163,25 @@ static void test_units_that_returned_to_the_count_are_returned(void) {
     ledger_free(&ledger);
 }
 
+static void test_a_cart_has_two_sales_of_one_order(void) {
+    struct ledger ledger;
+
+    create_product();
+    add("INSERT INTO stock (product_id, shard, first_unit, available) VALUES ('%s', 0, 1, 1), "
+        "('%s', 1, 3, 0)");
+    add("INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence, "
+        "second_shard, second_unit, second_remaining) VALUES ('00000000-0000-7000-8000-00000000000a'"
+        ", '%s', 1, 3, 0, 'i-1', 0, 0, 2, 1) -- %s");
+    assert_done(auditor_read(&auditor, &product, &ledger, &why));
+    assert_int_equal(ledger.sale_count, 2);
+    assert_int_equal(ledger.counted, 2);
+    assert_int_equal(ledger.units, 2);
+    assert_string_equal(ledger.sales[0].order_id, ledger.sales[1].order_id);
+    assert_int_equal(ledger.sales[0].unit + ledger.sales[1].unit, 5);
+    assert_int_equal(ledger.sales[0].remaining + ledger.sales[1].remaining, 1);
+    ledger_free(&ledger);
+}
+
 /* While the auditor waits for the list of returned units, one of them is sold. */
 static void sell_returned(uv_timer_t *timer) {
     if (pg_schema_number(&inventory, "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation "
@@ -379,6 +398,7 @@ static void run_scene(void **scene) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         SCENE(test_a_hand_made_ledger_is_read_as_it_is),
+        SCENE(test_a_cart_has_two_sales_of_one_order),
         SCENE(test_units_that_returned_to_the_count_are_returned),
         SCENE(test_a_ledger_is_read_as_it_was_at_one_moment),
         SCENE(test_events_are_read_on_the_clock_of_the_round),
