@@ -85,6 +85,8 @@ int stranger_end(const char *path) {
 }
 
 void stranger_forget(void) {
+    (void)fflush(stdout);
+    fputs(stranger.file.warnings, stderr);
     if (stranger.is_met) {
         plan_free(&stranger.plan);
         pupil_stop(&stranger.pupil);

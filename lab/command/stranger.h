@@ -18,7 +18,7 @@ const char *stranger_object(void);
 bool stranger_is_well(void);
 /* An exit code. If the strategy is not well, print the place in the file at `path`, and the reason. */
 int stranger_end(const char *path);
-/* End the process, and remove the files. */
+/* Print the compiler's warnings, end the process, and remove the files. */
 void stranger_forget(void);
 
 #endif

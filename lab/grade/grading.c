@@ -57,13 +57,14 @@ void grading_make(struct grading *grading, const char *path, const volatile bool
     struct student_file file;
 
     grading->attempted = 0;
-    grading->why[0] = '\0';
+    grading->why[0] = grading->warnings[0] = '\0';
     if (is_missing(path)) {
         grading_refuse(grading, GRADING_MISSING, "this file was not handed in");
         return;
     }
     switch (student_build(path, grading->name, &file)) {
     case STUDENT_OK:
+        memcpy(grading->warnings, file.warnings, sizeof grading->warnings);
         make_all(grading, path, &file, is_interrupted);
         break;
     case STUDENT_REFUSED:
@@ -221,8 +222,10 @@ static void print_place(const struct grading *grading, FILE *to) {
 void grading_print(const struct grading *grading, FILE *to, bool has_story) {
     size_t failed = 0;
 
-    if (has_story)
+    if (has_story) {
         print_place(grading, to);
+        fputs(grading->warnings, to);
+    }
     fprintf(to, "Chapter %d, %s: ", grading->chapter.number, grading->chapter.title);
     shell_word_print(grading->name, strlen(grading->name), to);
     fputc('\n', to);

@@ -23,8 +23,9 @@ struct grading {
     char name[CHAPTER_PATH]; /* of the student's file, for the output */
     enum grading_file file;
     char why[STUDENT_MESSAGE];
-    uint64_t seed; /* of the checks' numbers (values.h) */
-    bool is_first; /* end with the first check that fails */
+    char warnings[STUDENT_MESSAGE]; /* of the compiler, a line each */
+    uint64_t seed;                  /* of the checks' numbers (values.h) */
+    bool is_first;                  /* end with the first check that fails */
     struct attempt attempts[CHAPTER_CHECKS];
     size_t attempted;
 };
@@ -35,7 +36,7 @@ void grading_make(struct grading *grading, const char *path, const volatile bool
 int grading_points(const struct grading *grading);
 /* Print for people: a line for each check. The first that failed also gets the reason, the command
  * that shows it again, and its advice. With `has_story` it gets its schedule, too, and a place in the
- * file at which the student's code failed is in the first line. */
+ * file at which the student's code failed is in the first line, before the compiler's warnings. */
 void grading_print(const struct grading *grading, FILE *to, bool has_story);
 /* The tests of Gradescope's results.json, one for each check: a new array, or NULL without memory. */
 __attribute__((warn_unused_result)) json_t *grading_tests(const struct grading *grading);

@@ -30,6 +30,7 @@
 #define FILES         64
 #define LIMITED       125 /* the exit code of a child that cannot set its limits */
 #define SHUT          124 /* the same: that cannot open its folder or /dev/null */
+#define WARNINGS      5   /* at most, of a file */
 #define KNOWN_OPTIONS (2 * TAKES_CART - 1)
 
 /* Set the message, and return `end`. */
@@ -59,18 +60,18 @@ static void make_lines_printable(char *text) {
 }
 
 /* A message quotes the source, and goes to terminals and into JSON. */
-static void student_clean(struct student_file *file) {
+static void student_clean(char message[static STUDENT_MESSAGE]) {
     static char room[UTF8_ROOM(STUDENT_MESSAGE)];
     size_t length;
 
-    assert(strnlen(file->message, sizeof file->message) < sizeof file->message);
-    (void)utf8_clean(room, file->message);
-    length = strnlen(room, sizeof file->message - 1);
+    assert(strnlen(message, STUDENT_MESSAGE) < STUDENT_MESSAGE);
+    (void)utf8_clean(room, message);
+    length = strnlen(room, STUDENT_MESSAGE - 1);
     while (length > 0 && ((unsigned char)room[length] & 0xc0) == 0x80)
         length--;
-    memcpy(file->message, room, length);
-    file->message[length] = '\0';
-    make_lines_printable(file->message);
+    memcpy(message, room, length);
+    message[length] = '\0';
+    make_lines_printable(message);
 }
 
 /* An object cannot be loaded from a folder that is mounted noexec. */
@@ -318,6 +319,7 @@ static enum student_end compile(const struct gate_source *source, struct gate_so
     to_object[last - 1] = "exercise.o";
     if (end == STUDENT_OK)
         end = compiler_run(to_object, file);
+    memcpy(file->warnings, file->message, sizeof file->warnings);
     (void)snprintf(path, sizeof path, "%s/exercise.o", file->folder);
     if (end == STUDENT_OK)
         end = gate_check_object(path, source, file);
@@ -375,6 +377,30 @@ static void student_show(struct student_file *file, const char *shown) {
     }
 }
 
+/* Of the compiler's output keep the first warnings, without the code that they quote, and begin each
+ * with the file's shown name. */
+static void student_keep_warnings(struct student_file *file, const char *shown) {
+    char text[STUDENT_MESSAGE], path[PATH_MAX];
+    const size_t name = strlen(file->name), room = sizeof file->warnings;
+    size_t used = 0, length;
+    int left = WARNINGS;
+
+    (void)snprintf(path, sizeof path, "%s", shown);
+    utf8_make_printable(path);
+    memcpy(text, file->warnings, sizeof text);
+    file->warnings[0] = '\0';
+    for (const char *line = text; *line != '\0' && left > 0 && used < room;
+         line += length + (line[length] == '\n')) {
+        length = strcspn(line, "\n");
+        if (strncmp(line, file->name, name) != 0 || line[name] != ':' ||
+            memmem(line, length, ": warning: ", 11) == NULL)
+            continue;
+        used += (size_t)snprintf(file->warnings + used, room - used, "%s%.*s\n", path,
+                                 (int)(length - name), line + name);
+        left--;
+    }
+}
+
 /* ---- */
 
 static enum student_end student_build_file(const char *path, struct gate_source sources[2],
@@ -410,11 +436,15 @@ enum student_end student_build(const char *path, const char *shown, struct stude
     end = student_build_file(path, sources, file);
     free(sources);
     (void)snprintf(file->object, sizeof file->object, "%s/exercise.so", file->folder);
+    if (end != STUDENT_OK)
+        file->warnings[0] = '\0'; /* they are in the message, too */
     if (end == STUDENT_REFUSED)
         student_show(file, shown);
     else if (end == STUDENT_BROKEN)
         machine_advise(file->message, sizeof file->message);
-    student_clean(file);
+    student_keep_warnings(file, shown);
+    student_clean(file->message);
+    student_clean(file->warnings);
     return end;
 }
 

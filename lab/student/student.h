@@ -13,7 +13,7 @@
 #include "student_file.h"
 #include "why.h"
 
-/* Build the file at `path`. Its messages call it `shown`: in each line that names a place in it, so
+/* Build the file at `path`. Its messages and warnings call it `shown`: in each line that names a place in it, so
  * that an editor can jump there. Call student_remove() after it in any case. */
 __attribute__((warn_unused_result)) enum student_end student_build(const char *path,
                                                                    const char *shown,

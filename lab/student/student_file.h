@@ -18,6 +18,8 @@ struct student_file {
     char folder[64];         /* a temporary folder of ours, with all files of the build */
     char object[128];        /* the shared object in that folder, if the build is OK */
     char message[STUDENT_MESSAGE];
+    char
+        warnings[STUDENT_MESSAGE]; /* of the compiler: the first few, a line each, with the place */
 };
 
 #endif

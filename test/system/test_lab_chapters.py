@@ -335,6 +335,17 @@ class Commands(unittest.TestCase):
                     self.assertRegex(told, rf"^work/01.c:{line}:.*{says}")
                     self.assertNotIn("stdlib.h", told)
 
+    def test_warnings_of_the_compiler_are_told_and_fail_nothing(self):
+        right = (ROOT / "lab/01-oversell/answer.c").read_text()
+        place = "    store_work(sale);\n"
+        line = right[:right.index(place)].count("\n") + 2
+        self.lab("start", "1")
+        self.mine("01-oversell").write_text(right.replace(place, place + "    int stock = 0, a = 0, b = 0, c = 0, d = 0, e = 0;\n"))
+        for command in "check", "explore":
+            told = self.lab(command, "1")
+            self.assertEqual(len(re.findall(rf"(?m)^work/01.c:{line}:\d+: warning: unused variable '\w+' ", told)), 5)
+            self.assertEqual((told.count("warning: "), told.count("int stock")), (5, 0))
+
     def test_a_trace_stands_in_the_schedule_and_is_no_step(self):
         self.lab("start", "1")
         plain = self.lab("explore", "1", code=1)
