@@ -402,10 +402,12 @@ class Commands(unittest.TestCase):
         for wrong, says in [("*(volatile int *)8 = 1;", "look for a NULL or wild pointer"),
                             ("for (volatile int i = 0;; i = 1) {}", "a loop without a store call does not end")]:
             with self.subTest(wrong):
-                late = write.replace("return", "outcome =") + f"    if (outcome == OUTCOME_CONFLICT)\n        {wrong}\n    return outcome;\n"
+                late = write.replace("return", 'store_trace(sale, "writes"); outcome =') + \
+                    f"    if (outcome == OUTCOME_CONFLICT)\n        {wrong}\n    return outcome;\n"
                 self.mine("01-oversell").write_text(right.replace(write, late))
                 told = self.lab("run", "1", code=1)
                 self.assertRegex(told, rf"(?m)^work/01.c:{line}: an instance ended in this code: .*{says}")
+                self.assertRegex(told, r'store_trace\(\), the last lines of .*\n  [\d:.]+ inventory-\d order \S+ says "?writes"?\n')
                 self.assertNotIn("STUCK", told)
 
     def test_run_sells_with_the_file_and_stops_what_it_started(self):
