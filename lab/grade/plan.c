@@ -204,11 +204,14 @@ static struct plan_node *find_child(const struct plan_node *node, const struct r
 static struct plan_node *plan_first(struct plan *plan, const struct sale *sale, int index,
                                     bool is_prepare) {
     struct plan_node **asked = &plan->roots[is_prepare], **root = asked + 2 * index, *node;
-    struct names names = {.count = 0};
-    char first[TOKEN_TEXT];
+    struct names names;
 
-    names_first_order(first);
+    if (*root != NULL)
+        return *root;
     if (*asked == NULL) {
+        char first[TOKEN_TEXT];
+
+        names_first_order(first);
         node = plan_ask(plan, sale, make_root(plan, 0, is_prepare, first, NAMES_FIRST_INSTANCE));
         if (node == &given_up)
             return node;
