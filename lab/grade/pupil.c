@@ -9,11 +9,13 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <link.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -177,6 +179,43 @@ static int status_of(pid_t forked) {
                : status;
 }
 
+#ifdef SEAL_HAS_ASAN /* its runtime is a library, too */
+static void leave_libraries(void) {
+}
+#else
+/* True if the object has this address. */
+static bool is_of(const struct dl_phdr_info *object, uintptr_t address) {
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+
+        if (part->p_type == PT_LOAD && address - object->dlpi_addr - part->p_vaddr < part->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+/* Forks need not copy a library that no player calls: all but this program, the C library, the
+ * loader and the object at `data`. */
+static int pupil_on_library(struct dl_phdr_info *object, size_t size, void *data) {
+    (void)size;
+    if (is_of(object, (uintptr_t)data) || is_of(object, (uintptr_t)&player) ||
+        is_of(object, (uintptr_t)&strlen) || is_of(object, getauxval(AT_BASE)))
+        return 0;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        const uintptr_t from = object->dlpi_addr + part->p_vaddr, page = from & ~(PAGE - 1);
+
+        if (part->p_type == PT_LOAD)
+            (void)madvise((void *)page, from + part->p_memsz - page, MADV_DONTFORK);
+    }
+    return 0;
+}
+
+static void leave_libraries(void) {
+    (void)dl_iterate_phdr(pupil_on_library, (void *)(uintptr_t)player.strategy);
+}
+#endif
+
 static void nothing(void *arg) {
     (void)arg;
 }
@@ -186,16 +225,18 @@ static void nothing(void *arg) {
 static bool prepare_players(void) {
     call_ask = pupil_on_call;
     call_trace = pupil_on_trace;
+    leave_libraries();
     return fiber_start(nothing, NULL) == 0 && crash_watch(player.strategy, pupil_on_crash) == 0 &&
            seal_after_loading() == 0;
 }
 
-/* Fork a player for each number of questions, and write its status. */
+/* Fork a player for each number of questions, and write its status. _Fork() calls no handler of a
+ * library: a player may not have it. */
 static void fork_players(int line) {
     unsigned char questions;
 
     while (read(line, &questions, 1) == 1) {
-        const pid_t forked = fork();
+        const pid_t forked = _Fork();
         int status;
 
         if (forked == 0)
@@ -238,6 +279,7 @@ _Noreturn static void be_pupil(const char *path, unsigned shift, struct paper *p
     (void)signal(SIGINT, SIG_IGN); /* the parent ends us */
     (void)signal(SIGQUIT, SIG_IGN);
     forget_environment();
+    fiber_cleanup(); /* the stacks of the grader */
     player.paper = paper;
     if (!take_places(shift))
         pupil_fail(line, &hello, "memory");
