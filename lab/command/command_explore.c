@@ -26,7 +26,7 @@
 static struct {
     int64_t orders, others, instances, stock, version, fence, stall_ms, preemptions, max_steps;
     char *faults, *replay, *page, *options;
-    bool is_naive, serves_all, is_json, is_stepped, is_game, has_choices;
+    bool is_naive, serves_all, knows_all, is_json, is_stepped, is_game, has_choices;
 } set;
 
 static const struct setting table[] = {
@@ -63,6 +63,8 @@ static const struct setting table[] = {
      NULL},
     {"serves-all", 0, SETTING_FLAG, &set.serves_all, NULL,
      "also fail if a customer is turned away that could have waited", NULL},
+    {"knows-all", 0, SETTING_FLAG, &set.knows_all, NULL,
+     "also fail if a customer is told UNKNOWN: the store answers the next question", NULL},
     {"max-steps", 0, SETTING_INT, &set.max_steps, "0",
      "fail if one order alone makes more steps than this; 0: no limit", "0..400"},
     {"no-table", 0, SETTING_FLAG, &set.is_naive, NULL,
@@ -143,7 +145,8 @@ static int set_up(const struct strategy_spec *spec, struct exploration *it) {
                                      .stall_ms = (int)set.stall_ms,
                                      .instances = (int)set.instances,
                                      .stock = (int)set.stock,
-                                     .serves_all = set.serves_all};
+                                     .serves_all = set.serves_all,
+                                     .knows_all = set.knows_all};
     it->preemptions = (int)set.preemptions;
     it->is_naive = set.is_naive;
     if (spec->options.shards > MODEL_SHARDS)

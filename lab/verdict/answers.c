@@ -52,6 +52,15 @@ static bool is_turned_away(const struct model_world *world) {
     return false;
 }
 
+/* The first order that was told UNKNOWN, or -1. The store would have answered its next question. */
+static int find_doubt(const struct model_world *world) {
+    for (int i = 0; i <= world->setup.orders && world->setup.knows_all != 0; i++)
+        if (world->state.orders[i].state == ORDER_ENDED &&
+            world->state.orders[i].outcome == OUTCOME_UNKNOWN)
+            return i;
+    return -1;
+}
+
 /* The first order that was turned away after a deadlock, or -1. */
 static int find_deadlocked(const struct model_world *world) {
     for (int i = 0; i <= world->setup.orders && can_serve(world); i++)
@@ -98,6 +107,8 @@ unsigned answers_judge(const struct model_world *world) {
         found |= 1U << VIEW_DEADLOCK;
     if (is_turned_away(world))
         found |= 1U << VIEW_TURNED_AWAY;
+    if (find_doubt(world) >= 0)
+        found |= 1U << VIEW_IN_DOUBT;
     if (units_left(world) > 0 && !is_served(world))
         found |= 1U << ANOMALY_STUCK;
     return found;
@@ -173,6 +184,8 @@ void answers_tell(FILE *to, const struct model_world *world, unsigned found) {
         fprintf(to, "A customer was turned away, though %s.",
                 world->state.faults_made == 0 ? "nothing had gone wrong"
                                               : "only another order had died");
+    else if ((found & 1U << VIEW_IN_DOUBT) != 0)
+        fprintf(to, "%c was told UNKNOWN, but the store answered again.", 'A' + find_doubt(world));
     else if (world->state.freed != 0)
         fprintf(to, "%c deleted a key that another order had set.",
                 first_letter(world->state.freed));

@@ -16,7 +16,8 @@
     X(FREES_ANOTHERS, "FREES-ANOTHERS", "an order deleted a key that another order had set")       \
     X(HALF_CART, "HALF-CART", "an order was sold one of the two products in its cart")             \
     X(DEADLOCK, "DEADLOCK", "a customer was turned away because two orders waited for each other") \
-    X(TURNED_AWAY, "TURNED-AWAY", "a customer was turned away that could have waited")
+    X(TURNED_AWAY, "TURNED-AWAY", "a customer was turned away that could have waited")             \
+    X(IN_DOUBT, "IN-DOUBT", "a customer was told UNKNOWN, though the store answered again")
 
 enum view_anomaly {
     VIEW_FIRST = ANOMALY_COUNT - 1,

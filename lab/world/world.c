@@ -119,8 +119,10 @@ enum outcome model_answer(struct model_sale *sale, enum outcome outcome, const v
     struct model_order *order = order_of(sale);
     const uint64_t said = (uint64_t)outcome;
 
-    if (outcome == OUTCOME_UNKNOWN) /* the order hears nothing else */
+    if (outcome == OUTCOME_UNKNOWN) { /* the order hears nothing else, so it can learn something */
         size = 0;
+        order->has_changed = 1;
+    }
     order->past = model_mix(model_mix(order->past + 1, &said, sizeof said), more, size);
     return outcome;
 }

@@ -36,6 +36,7 @@ struct model_setup {
     int machines;                 /* the instances are on them in turn; 0: one machine */
     unsigned faults;              /* the faults that may happen: bits of 1 << enum sale_fault */
     int serves_all;               /* 1: no customer may be turned away (view.h) */
+    int knows_all;                /* 1: no customer may be told UNKNOWN (view.h) */
 };
 
 enum order_state { ORDER_TO_COME, ORDER_RUNS, ORDER_ENDED, ORDER_KILLED };

@@ -159,6 +159,23 @@ static void test_an_early_release_lets_the_own_write_land_late(void **state) {
         FLAW_TWIN);
 }
 
+static enum outcome pause_and_sell_again(struct sale *sale) {
+    enum outcome outcome = store_take_stock(sale, 0);
+
+    while (outcome == OUTCOME_UNKNOWN && store_pause(sale) == OUTCOME_OK)
+        outcome = store_take_stock(sale, 0);
+    return outcome;
+}
+
+/* No other order changes anything, but the sale can learn what it does not know. */
+static void test_a_pause_after_a_lost_reply_ends(void **state) {
+    assert_int_equal(explore_trial(&(struct trial){.sell = pause_and_sell_again,
+                                                   .orders = 1,
+                                                   .faults = 1U << FAULT_LOST_REPLY}),
+                     0);
+    assert_int_equal(trial_told[0], 1U << OUTCOME_SOLD | 1U << OUTCOME_REPEATED);
+}
+
 static void test_a_failover_forgets_a_lease_that_no_replica_had(void **state) {
     static const enum lock_kind kept[] = {LOCK_REDLOCK, LOCK_ZOOKEEPER, LOCK_ETCD,
                                           LOCK_PG_ADVISORY};
@@ -266,6 +283,7 @@ int main(void) {
         cmocka_unit_test(test_a_directory_stays_after_a_crash),
         cmocka_unit_test(test_a_lock_is_kept_while_an_unanswered_write_may_land),
         cmocka_unit_test(test_an_early_release_lets_the_own_write_land_late),
+        cmocka_unit_test(test_a_pause_after_a_lost_reply_ends),
         cmocka_unit_test(test_a_failover_forgets_a_lease_that_no_replica_had),
         cmocka_unit_test(test_renewals_fail_and_a_holder_that_looks_notices),
         cmocka_unit_test(test_only_a_lock_without_renewal_expires_unseen),

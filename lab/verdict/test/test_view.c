@@ -287,6 +287,19 @@ static void test_a_deadlock_is_named_unless_its_order_began_again(void **state) 
     assert_int_equal(view_judge(view, &world) & 1U << VIEW_DEADLOCK, 0);
 }
 
+static void test_a_doubt_that_a_question_would_end_is_named(void **state) {
+    world.state.faults_made = 1U << FAULT_LOST_REPLY;
+    sold(0, 2, 0);
+    sold(1, 1, 0);
+    end(1, OUTCOME_UNKNOWN, 0);
+    end(2, OUTCOME_SOLD_OUT, 3);
+    assert_told(0, "");
+    world.setup.knows_all = 1;
+    tear_down(state);
+    view = view_make(); /* one setup has one view */
+    assert_told(1U << VIEW_IN_DOUBT, "B was told UNKNOWN, but the store answered again.");
+}
+
 static void test_anomalies_have_names(void **state) {
     assert_string_equal(view_name(ANOMALY_TWIN), "TWIN");
     assert_string_equal(view_name(VIEW_ENDLESS), "ENDLESS");
@@ -355,6 +368,7 @@ int main(void) {
         TEST(test_half_a_cart_is_named),
         TEST(test_a_twin_of_one_product_is_named_with_its_product),
         TEST(test_a_deadlock_is_named_unless_its_order_began_again),
+        TEST(test_a_doubt_that_a_question_would_end_is_named),
         TEST(test_anomalies_have_names),
         TEST(test_a_remembered_verdict_is_the_judges),
     };
