@@ -382,7 +382,7 @@ class: ## build, start a stack and the page that runs strategies in front of a c
 	@scripts/deps build
 	@scripts/class
 
-lab: ## the labs: build what they need, list the thirteen chapters, and say how to begin
+lab: ## the labs: build what they need, list the chapters, and say how to begin
 	@scripts/deps lab
 	@$(MAKE) --no-print-directory all
 	@scripts/lab list

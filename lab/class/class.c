@@ -66,7 +66,8 @@ int class_read(struct class *class, const char *folder, const char *lab, int cha
     if (last > CHAPTERS)
         return why_set(why, "--class grades chapters 1 to %d", CHAPTERS);
     for (int i = first; i <= last; i++)
-        if (chapter_read(&class->chapters[class->chapter_count++], lab, i, why) != 0)
+        if ((i != CHAPTER_SHOP || chapter > 0) &&
+            chapter_read(&class->chapters[class->chapter_count++], lab, i, why) != 0)
             return -1;
     return roster_read(&class->roster, folder, why) == 0 ? make_units(class, why) : -1;
 }

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #define NAME_LEAST 7
-#define NAME_MOST  36 /* columns of a name: with twelve chapters a line has at most 95 */
+#define LINE_MOST  100
 
 /* ---- for people */
 
@@ -36,7 +36,9 @@ static void print_name(const char *text, size_t width, FILE *to) {
             "");
 }
 
+/* A line has a name, five columns for each chapter, and eight for the sum. */
 static size_t name_width(const struct class *class) {
+    const size_t most = LINE_MOST - 8 - 5 * class->chapter_count;
     size_t width = NAME_LEAST;
 
     for (size_t i = 0; i < class->roster.count; i++) {
@@ -44,7 +46,7 @@ static size_t name_width(const struct class *class) {
 
         width = columns > width ? columns : width;
     }
-    return width < NAME_MOST ? width : NAME_MOST;
+    return width < most ? width : most;
 }
 
 static void print_result(const struct class_result *result, FILE *to) {

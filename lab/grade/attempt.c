@@ -88,7 +88,8 @@ static void advise_about_anomalies(unsigned found) {
                  FINDING_OVERSELL},
                 {1U << ANOMALY_UNDERSELL | 1U << ANOMALY_EARLY_SOLD_OUT, FINDING_UNDERSELL},
                 {1U << ANOMALY_GHOST | 1U << ANOMALY_ORPHAN | 1U << ANOMALY_LEAK, FINDING_ANSWER}};
-    enum finding finding = FINDING_TURNED_AWAY;
+    enum finding finding =
+        (found >> VIEW_IN_DOUBT & 1U) != 0 ? FINDING_ANSWER : FINDING_TURNED_AWAY;
 
     for (size_t i = sizeof rows / sizeof *rows; i-- > 0;)
         if ((found & rows[i].anomalies) != 0)
@@ -206,7 +207,8 @@ static bool attempt_set_up(const struct check *check) {
                                                 .instances = check->instances,
                                                 .stock = choose(&check->stock, 3),
                                                 .faults = check->faults,
-                                                .serves_all = check->serves_all};
+                                                .serves_all = check->serves_all,
+                                                .knows_all = check->knows_all};
     at.exploration.preemptions = check->preemptions;
     at.exploration.judge = attempt_judge;
     at.exploration.is_stopped = is_enough;

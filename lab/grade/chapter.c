@@ -146,6 +146,7 @@ static int read_check(const struct reading *reading, const json_t *from, struct 
          chapter_read_number(reading, from, "stall_ms", 0, 60000, &check->stall_ms) != 0))
         return -1;
     check->serves_all = json_is_true(json_object_get(from, "serves_all"));
+    check->knows_all = json_is_true(json_object_get(from, "knows_all"));
     check->max_steps = 0;
     if (json_object_get(from, "max_steps") != NULL &&
         chapter_read_number(reading, from, "max_steps", 0, 400, &check->max_steps) != 0)

@@ -106,6 +106,8 @@ static void print_bound(const struct check *check, const struct attempt *attempt
         fprintf(to, " --first-version %d", attempt->version);
     if (check->serves_all)
         fputs(" --serves-all", to);
+    if (check->knows_all)
+        fputs(" --knows-all", to);
     if (attempt->fence > 0)
         fprintf(to, " --first-fence %d", attempt->fence);
     if (check->stall_ms > 0)

@@ -6,9 +6,10 @@ equivalent for its chapter, and must pass.
 
 WRONG, EQUIVALENT = True, False
 STRATEGIES = "strategies"
-ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN, EIGHT, NINE, TEN, ELEVEN, TWELVE = (
+ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN, EIGHT, NINE, TEN, ELEVEN, TWELVE, FOURTEEN = (
     f"lab/{name}/answer.c" for name in ("01-oversell", "02-mutex", "03-setnx", "04-ttl", "05-owner", "06-renewal", "07-fencing",
-                                        "08-replication", "09-sessions", "10-rows", "11-shards", "12-throughput"))
+                                        "08-replication", "09-sessions", "10-rows", "11-shards", "12-throughput",
+                                        "14-no-answer"))
 TAKE = "return store_take_stock(sale, 0);"
 UNDER_ANY = "    outcome = read_then_write(sale, 0, GUARD_ANY, lock);\n    store_unlock(sale, lock, outcome);\n"
 WON = "    outcome = read_then_write(sale, 0, GUARD_ANY, NULL);\n"
@@ -189,6 +190,23 @@ MUTANTS = [
     ("works after it has sold", TWELVE, "    store_work(sale);\n    " + TAKE,
      "    enum outcome outcome = store_take_stock(sale, 0);\n\n    store_work(sale);\n    return outcome;", 12, EQUIVALENT),
 
+    ("never looks", FOURTEEN, "is_in_doubt ? look(sale, outcome) : outcome", "outcome", 14, WRONG),
+    ("looks only after sold out", FOURTEEN, "outcome == OUTCOME_SOLD || outcome == OUTCOME_REPEATED", "outcome != OUTCOME_SOLD_OUT",
+     14, WRONG),
+    ("sold out without a look", FOURTEEN, "outcome == OUTCOME_REPEATED)", "outcome == OUTCOME_REPEATED || outcome == OUTCOME_SOLD_OUT)",
+     14, WRONG),
+    ("never sure of sold out", FOURTEEN, "outcome == OUTCOME_SOLD_OUT ? OUTCOME_SOLD_OUT : OUTCOME_UNKNOWN", "OUTCOME_UNKNOWN", 14, WRONG),
+    ("not there, so not sold", FOURTEEN, "outcome == OUTCOME_SOLD_OUT ? OUTCOME_SOLD_OUT : OUTCOME_UNKNOWN", "OUTCOME_BUSY", 14, EQUIVALENT),
+    ("sold out if it is there", FOURTEEN, "    if (is_found)", "    if (!is_found)", 14, WRONG),
+    ("does not write again", FOURTEEN, "outcome == OUTCOME_UNKNOWN ||\n             (", "(", 14, WRONG),
+    ("a conflict is final", FOURTEEN, "(outcome == OUTCOME_CONFLICT && store_pause(sale) == OUTCOME_OK)", "false", 14, WRONG),
+    ("forgets its doubt", FOURTEEN, "is_in_doubt = is_in_doubt || outcome", "is_in_doubt = outcome", 14, WRONG),
+    ("pauses before each attempt", FOURTEEN, "outcome == OUTCOME_UNKNOWN ||\n             (outcome == OUTCOME_CONFLICT && store_pause(sale)",
+     "(outcome == OUTCOME_UNKNOWN || outcome == OUTCOME_CONFLICT) &&\n             (store_pause(sale)", 14, EQUIVALENT),
+    ("always looks", FOURTEEN, "is_in_doubt ? look(sale, outcome) : outcome", "look(sale, outcome)", 14, WRONG),
+    ("no guard", FOURTEEN, "GUARD_VERSION", "GUARD_ANY", 14, WRONG),
+    ("compares the count", FOURTEEN, "GUARD_VERSION", "GUARD_VALUE", 14, EQUIVALENT),
+
     ("READ COMMITTED for SERIALIZABLE", f"{STRATEGIES}/postgres/pg_serializable.c", "SERIALIZABLE);", "READ_COMMITTED);", 10, WRONG),
     ("commits after a refused write", f"{STRATEGIES}/postgres/pg_serializable.c",
      "return store_end(sale, read_then_write(sale, 0, GUARD_ANY, NULL));",
@@ -206,7 +224,8 @@ MUTANTS = [
 
 SELL = "static enum outcome sell(struct sale *sale) {"
 END = "const struct strategy strategy_exercise ="
-ANSWERS = (ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN, EIGHT, NINE, TEN, ELEVEN, TWELVE)
+ANSWERS = (ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN, EIGHT, NINE, TEN, ELEVEN, TWELVE, FOURTEEN)
+NUMBERS = {answer: int(answer.split("/")[1][:2]) for answer in ANSWERS}
 
 
 def around(body):
@@ -226,5 +245,5 @@ SWAPS = [("SOLD", "CONFLICT"), ("SOLD_OUT", "SOLD")]
 SAME = around("    enum outcome outcome = OUTCOME_FAILED;\n\n    for (int i = 0; i < 1; i++)\n"
               "        outcome = sell_rightly(sale);\n    return outcome;\n")
 MUTANTS += [(f"says {after} for {before}", answer, SELL, swap(before, after), number, WRONG)
-            for number, answer in enumerate(ANSWERS, 1) if number not in (1, 12) for before, after in SWAPS]
-MUTANTS += [("a loop that runs once", answer, SELL, SAME, number, EQUIVALENT) for number, answer in enumerate(ANSWERS, 1)]
+            for answer, number in NUMBERS.items() if number not in (1, 12) for before, after in SWAPS]
+MUTANTS += [("a loop that runs once", answer, SELL, SAME, number, EQUIVALENT) for answer, number in NUMBERS.items()]

@@ -59,6 +59,7 @@ def explore(file, check, **bound):
     """Returns how an exploration ends: "holds", "too large", or the reason why the file is wrong."""
     flags = [f"--{name}={value}" for name, value in bound.items()]
     flags += ["--serves-all"] if check.get("serves_all") else []
+    flags += ["--knows-all"] if check.get("knows_all") else []
     if check.get("stall_ms"):
         flags.append(f"--stall-ms={check['stall_ms']}")
     if check.get("max_steps"):

@@ -1,4 +1,4 @@
-"""Plays chapters 1 to 12 of lab/ like a student: the exercise fails and gets advice, each hint gets further, and the answer
+"""Plays the chapters of lab/ like a student, without chapter 13: the exercise fails and gets advice, each hint gets further, and the answer
 passes. Only two runs of chapter 1 use servers. Each command of scripts/lab runs once."""
 
 import concurrent.futures
@@ -64,8 +64,10 @@ class Played(unittest.TestCase):
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             cls.results = dict(zip([file for file, _ in files], pool.map(lambda pair: points(*pair), files)))
 
-    def test_there_are_twelve(self):
-        self.assertEqual([number_of(chapter) for chapter in CHAPTERS], list(range(1, 13)))
+    def test_they_have_numbers_from_one_on(self):
+        folders = sorted((ROOT / "lab").glob("[0-9][0-9]-*"))
+        self.assertEqual([number_of(chapter) for chapter in folders], list(range(1, len(folders) + 1)))
+        self.assertEqual(set(folders) - set(CHAPTERS), {ROOT / "lab/13-own-shop"})
 
     def test_each_exercise_fails_and_each_answer_passes(self):
         for chapter in CHAPTERS:
@@ -87,7 +89,8 @@ class Played(unittest.TestCase):
             with self.subTest(chapter.name):
                 number = number_of(chapter)
                 done = check(ROOT / "lab/01-oversell/answer.c", number, "--brief")
-                self.assertIn(f"  {100 if number in (1, 12) else 0} of 100 points", done.stdout)
+                # It is no subject of chapter 14, but passes UNKNOWN on.
+                self.assertIn(f"  {({1: 100, 12: 100, 14: 50}).get(number, 0)} of 100 points", done.stdout)
                 if "requires" in plan_of(chapter):
                     self.assertRegex(done.stdout, r"A sale uses store_take_stock\(\). This chapter is about another way: .*(GUARD|KV|store)_")
                     self.assertIn("Each check asks for ", (chapter / "README.md").read_text())
@@ -232,7 +235,7 @@ class Commands(unittest.TestCase):
                           ("list", "1"), ("watch", "1", "--what"), ("run", "1", "--with")]:
             with self.subTest(arguments):
                 self.assertIn("Usage: scripts/lab [list]", self.lab(*arguments, code=64))
-        self.assertIn("there is no chapter '14'", self.lab("start", "14", code=64))
+        self.assertIn("there is no chapter '99'", self.lab("start", "99", code=64))
         self.assertIn("lab: chapter 1 has 3 hints", self.lab("hint", "1", "9", code=64))
         self.assertIn("scripts/lab watch N", self.lab("--help"))
 
