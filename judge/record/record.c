@@ -93,9 +93,7 @@ struct recorder *recorder_make_long(size_t count, const char *directory) {
 }
 
 void recorder_forget(struct recorder *recorder) {
-    if (recorder->share != NULL)
-        recorder->free_share(recorder);
-    else if (recorder->is_mapped && recorder->records != NULL)
+    if (recorder->is_mapped && recorder->records != NULL)
         (void)munmap(recorder->records, recorder->size * sizeof *recorder->records);
     else
         free(recorder->records);
@@ -197,7 +195,7 @@ static void record_add_cost(struct recorder *recorder, const struct record *reco
         recorder->shards = (uint32_t)cost->shard + 1;
 }
 
-void recorder_count(struct recorder *recorder, const struct record *record) {
+void recorder_end(struct recorder *recorder, const struct record *record) {
     assert(record >= recorder->records && record < recorder->records + recorder->size);
     assert(recorder->ended < recorder->count);
     recorder->ended++;
@@ -226,16 +224,17 @@ void recorder_add(struct recorder *recorder, const struct record *record) {
 
     assert(recorder->count <= recorder->size);
     *place = *record;
-    recorder_count(recorder, place);
+    recorder_end(recorder, place);
 }
 
-void recorder_end(struct recorder *recorder, const struct record *record) {
-    if (recorder->share == NULL) {
-        recorder_count(recorder, record);
-        return;
-    }
-    recorder->ended++;
-    recorder->note_ended(recorder, record);
+/* A request that was begun has a key. */
+void recorder_compact(struct recorder *recorder) {
+    size_t kept = 0;
+
+    assert(recorder->ended == recorder->count);
+    for (size_t i = 0; kept < recorder->count; i++)
+        if (record_key(&recorder->records[i])[0] != '\0')
+            recorder->records[kept++] = recorder->records[i];
 }
 
 double recorder_rate(const struct recorder *recorder) {

@@ -90,18 +90,15 @@ struct record {
 struct recorder {
     size_t count; /* requests that were due so far */
     size_t size;
-    size_t planned;         /* requests that will be due if the round is not stopped */
-    struct record *records; /* `count` of `size`, by their numbers or in the order of adding */
-    struct texts texts;     /* of the long ids of `records` */
-    bool is_mapped;         /* `records` is memory over a file */
-    struct share *share;    /* of the sending processes (share.h), or NULL; with it: */
-    void (*free_share)(struct recorder *recorder);
-    void (*note_ended)(struct recorder *recorder, const struct record *record);
-    size_t ended;                      /* ended requests: if it is `count`, records may be read */
-    int64_t start_ns;                  /* the round's start on the monotonic clock */
-    struct histogram latency;          /* from planned to received, ns; lost replies are samples */
-    struct histogram service;          /* from sent to received, ns */
-    struct histogram lateness;         /* from planned to sent, ns */
+    size_t planned;            /* requests that will be due if the round is not stopped */
+    struct record *records;    /* `count` of `size`, by their numbers or in the order of adding */
+    struct texts texts;        /* of the long ids of `records` */
+    bool is_mapped;            /* `records` is memory over a file */
+    size_t ended;              /* ended requests: if it is `count`, records may be read */
+    int64_t start_ns;          /* the round's start on the monotonic clock */
+    struct histogram latency;  /* from planned to received, ns; lost replies are samples */
+    struct histogram service;  /* from sent to received, ns */
+    struct histogram lateness; /* from planned to sent, ns */
     struct histogram wait, commit;     /* from the replies, ns */
     struct histogram hold;             /* of the lock, by requests that sold a unit, ns */
     int64_t unsold_hold_ns;            /* by other requests, summed */
@@ -141,8 +138,6 @@ void recorder_forget(struct recorder *recorder);
  * `key` is the key that it repeats; NULL: it gets a fresh one. */
 struct record *recorder_begin(struct recorder *recorder, size_t number, int64_t planned_ns,
                               const struct record_id *key);
-/* Count a request that ended. Each count follows from the record alone. */
-void recorder_count(struct recorder *recorder, const struct record *record);
 
 static inline const char *record_key(const struct record *record) {
     return record_id(&record->key);
@@ -160,9 +155,12 @@ void record_leave_nameless(struct record *record);
 /* Whether it was sent without a key and no reply named its order: it may have any order. */
 bool record_is_nameless(const struct record *record);
 
-/* The request of `record` ended: count it, or tell the process that counts. Call it once for each
- * record. */
+/* The request of `record` ended: count it. Call it once for each record. Each count follows from
+ * the record alone. */
 void recorder_end(struct recorder *recorder, const struct record *record);
+
+/* Move the records of the requests that ended to the front, if only some numbers were begun. */
+void recorder_compact(struct recorder *recorder);
 
 /* Count a record from the history of an earlier run, and keep a copy. */
 void recorder_add(struct recorder *recorder, const struct record *record);

@@ -102,12 +102,18 @@ static const struct option table[] = {
         "most connections to open"),
     ROW("max-in-flight", 0, INT, max_in_flight, "0", "0..1000000", COMPARED,
         "most unanswered requests at a time; further ones are sent late and counted; 0: no limit"),
-    ROW("workers", 0, INT, workers, "1", "1..64", COMPARED,
+    ROW("parts", 0, INT, parts, "1", "1..64", COMPARED,
         "sending processes that share one plan, for a rate that one cannot keep"),
+    ROW("part", 0, TEXT, part, NULL, NULL, NOWHERE,
+        "part of the plan that `send` sends, such as 2/3: the second of three"),
+    ROW("plan", 0, TEXT, plan, NULL, NULL, NOWHERE, "file that loadgen plan wrote, for `send`"),
+    ROW("at", 0, TEXT, at, NULL, NULL, NOWHERE,
+        "moment at which `send` sends the first request: 2026-11-27T21:00:00Z; or -: write `ready` "
+        "to stdout, and read it from stdin, in nanoseconds of CLOCK_MONOTONIC"),
     ROW("target", 0, TEXT, target, "http://127.0.0.1:8000", NULL, SUMMARY, "URL of order-svc"),
     ROW("path", 0, TEXT, path, "/orders", NULL, COMPARED, "path of the POST requests"),
     ROW("no-realtime", 0, FLAG, no_realtime, NULL, NULL, HISTORY,
-        "send without real-time priority. By default loadgen takes it where it may and --workers is "
+        "send without real-time priority. By default loadgen takes it where it may and --parts is "
         "below the number of cores; it gives it back after 200 ms without a pause, or 400 ms "
         "behind on a full core"),
     ROW("product", 0, TEXT, product, NULL, NULL, NOWHERE,
@@ -363,6 +369,19 @@ int option_read_defaults(struct options *options) {
         if (table[i].reach >= HISTORY && read_default(&table[i], options) != 0)
             return -1;
     return 0;
+}
+
+void option_lend(struct options *options, const struct options *from) {
+    static const size_t sizes[] = {
+        [SETTING_TEXT] = sizeof(char *),   [SETTING_LIST] = sizeof(char *),
+        [SETTING_SECRET] = sizeof(char *), [SETTING_FLAG] = sizeof(bool),
+        [SETTING_INT] = sizeof(int64_t),   [SETTING_DURATION] = sizeof(int64_t)};
+
+    for (size_t i = 0; i < ROWS; i++)
+        if (table[i].reach < HISTORY)
+            memcpy((char *)options + table[i].place, (const char *)from + table[i].place,
+                   sizes[table[i].flag.type]);
+    options->program = from->program;
 }
 
 void option_free(struct options *options) {

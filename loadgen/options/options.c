@@ -1,7 +1,9 @@
-/* The commands, the checks of settings against each other, and the values made from settings. */
+/* The checks of settings against each other, and the values made from settings. */
 #include "options.h"
 
+#include "command.h"
 #include "complain.h"
+#include "iso_time.h"
 #include "number.h"
 #include "reference.h"
 #include "shell_word.h"
@@ -24,178 +26,18 @@
 #define NAME_CHARACTERS 200 /* limit of the table product, which stores the name */
 #define FILES_USUAL     1024
 #define FLAGS_MOST      64
+#define PARTS_MOST      64
 #define FILES_RESERVED  64 /* for the databases, the loop and the standard streams */
 
 static struct options set;
 static struct settings_given given;
 static struct why refusal;
 
-/* ---- the commands: their arguments, their settings, and their --help */
-
-struct command_words {
-    const char *word;     /* "" for FIRE */
-    int least, most;      /* arguments after it */
-    const char *rest;     /* the end of its usage line */
-    const char *about;    /* the text of --help above the settings */
-    const char *settings; /* names of the settings it has; for FIRE, of those it lacks */
-};
-
-static const char about_fire[] =
-    "loadgen: run a flash sale against the order service, and judge the ledger.\n"
-    "Each request is sent at its planned time, however slow the answers are.\n"
-    "\n"
-    "  loadgen                  run the strategies and judge them\n"
-    "  loadgen create           make one product and print its id\n"
-    "  loadgen check RUN        judge the history of a run, or of any load, again\n"
-    "  loadgen diff A B         compare two runs\n"
-    "  loadgen report DIR...    write the page of one run or of several runs\n"
-    "  loadgen export RUN       write a history for a checker of other people\n"
-    "  loadgen serve [DIR]      show the results folders in a browser, on loopback\n"
-    "  loadgen claims [ID...]   show how locks fail, and that the cures hold\n"
-    "  loadgen shop new NAME    write a file that describes a shop, to start from\n"
-    "  loadgen shop order FILE  buy one unit as a shop file says, and show each step\n"
-    "  loadgen shop check FILE  test a shop file before a run, one order after the other\n"
-    "  loadgen COMMAND --help   print the settings and exit codes of a command\n"
-    "\n"
-    "A run proves nothing, is INCONCLUSIVE, and ends with 2 if\n"
-    "  more than 5 % of the requests were sent later than --late, or any not at all;\n"
-    "  fewer than 30 pairs of attempts overlapped in which one got a unit (a race\n"
-    "  that strikes one pair in ten stays hidden in 30 with a chance of 4 %);\n"
-    "  a request got no answer, and the ledger did not settle within --drain.\n"
-    "Exit codes: 0 each verdict as expected, 1 a verdict not as expected,\n"
-    "2 inconclusive, 64 bad usage, 69 target or database not reached, 70 internal\n"
-    "error, 99 only a --threshold missed, 130 interrupted.";
-
-static const struct command_words commands[] = {
-    [COMMAND_FIRE] = {"", 0, 0, "[COMMAND]", about_fire,
-                      "jepsen round limit listen port class port-base run-dir keep"},
-    [COMMAND_CREATE] =
-        {"create", 0, 0, "create",
-         "loadgen create: make one product under --strategy, and print its id. Attack it\n"
-         "with loadgen --product ID.\n"
-         "Exit codes: 0 made, 64 bad usage or a strategy that the target does not accept,\n"
-         "69 target or database not reached, 70 internal error.",
-         "strategy stock items work wait ttl name target output inventory-db"},
-    [COMMAND_CHECK] =
-        {"check", 1, 1, "check DIR|FILE",
-         "loadgen check: judge the history of an earlier run again, without any server,\n"
-         "and print each difference from its summary.json. DIR is a results folder, such\n"
-         "as results/latest. FILE is one history: that of a run, or of a load that another\n"
-         "program sent to any shop (docs/history.md has the lines to write).\n"
-         "Exit codes: those of a run, and 2 if rounds are missing; 64 bad usage, 66 DIR\n"
-         "or FILE does not exist or cannot be read, 70 internal error.",
-         "output-format output junit markdown"},
-    [COMMAND_DIFF] =
-        {"diff", 2, 2, "diff A B",
-         "loadgen diff: print two runs side by side, and the conditions that differ.\n"
-         "A and B are results folders.\n"
-         "\n"
-         "A --limit is a metric, an operator and a value, like a --threshold. A value with\n"
-         "a sign limits the change from A to B. A value without a sign limits B alone.\n"
-         "  p(99)<+20%     p(99) of B is less than a fifth above that of A\n"
-         "  p(99)<+50ms    p(99) of B is less than 50 ms above that of A\n"
-         "  rate>-10%      the rate of B is less than a tenth below that of A\n"
-         "  oversell==0    B has no OVERSELL\n"
-         "Each strategy that both runs have must keep it. p(50), p(99) and rate are the\n"
-         "medians of the rounds. Counts are sums over all rounds.\n"
-         "Exit codes: 0 nothing became worse, 1 a verdict became worse or an anomaly\n"
-         "appeared, 64 bad usage, 66 a folder does not exist, cannot be read or lacks the\n"
-         "metric of a --limit, 70 internal error, 99 only a --limit was missed.",
-         "limit output-format output markdown"},
-    [COMMAND_REPORT] =
-        {"report", 1, 16, "report DIR...",
-         "loadgen report: write DIR/report.html again; or, with -o FILE, one page of up\n"
-         "to 16 runs.\n"
-         "Exit codes: 0 written, 64 bad usage, 66 a folder does not exist or cannot be\n"
-         "read, 70 internal error.",
-         "output"},
-    [COMMAND_EXPORT] =
-        {"export", 1, 1, "export --jepsen DIR|FILE",
-         "loadgen export: write a round as a history of Jepsen, for a checker of other\n"
-         "people, such as elle-cli or one on Porcupine. docs/history.md says what such a\n"
-         "checker can find. DIR|FILE is as in loadgen check. --output-format is edn, the\n"
-         "default, or json.\n"
-         "Exit codes: 0 written, 64 bad usage, 66 DIR or FILE does not exist, cannot be\n"
-         "read or lacks the round, 70 internal error.",
-         "jepsen round output-format output"},
-    [COMMAND_SERVE] =
-        {"serve", 0, 1, "serve [DIR]",
-         "loadgen serve: show the results folders of DIR, or of --results, in a browser,\n"
-         "until Ctrl-C. It only reads. With --class it also serves a page that runs\n"
-         "loadgen and lab, one at a time; only the printed address opens that page.\n"
-         "Exit codes: 0 ended, 64 bad usage, 66 DIR does not exist or is no folder of\n"
-         "results, 69 cannot listen on the port.",
-         "class results listen port target"},
-    [COMMAND_CLAIMS] =
-        {"claims", 0, 64, "claims [ID...|all]",
-         "loadgen claims: list the claims of the articles about locks.\n"
-         "With IDs, show each claim by two runs, its failure and its cure, on a stack of\n"
-         "their own that is stopped at the end. --output-format (text, json or markdown)\n"
-         "is only for the list.\n"
-         "Exit codes: 0 each failure appeared and each cure held, 1 one did not, 64 bad\n"
-         "usage, 69 the stack does not start, 70 internal error, 130 interrupted.",
-         "results output-format output port-base run-dir stack keep"},
-    [COMMAND_SHOP] =
-        {"shop", 2, 2, "shop new NAME|order FILE|check FILE",
-         "loadgen shop new NAME: write the file NAME.shop to start from. A shop file says\n"
-         "how to buy in a shop that somebody else wrote. A file that exists stays as it is.\n"
-         "Exit codes: 0 written, 64 bad usage, or the file exists or cannot be written.\n"
-         "\n"
-         "loadgen shop order FILE: take one customer through the setup, prepare and order\n"
-         "of a shop file. Show each request (>), each reply (<), the captures (=), and the\n"
-         "rule that ended the order. Values of env, and captures with redact, are shown\n"
-         "as ***. It buys things, so it connects to loopback and private addresses only.\n"
-         "Exit codes: 0 sold, 1 soldout, busy or refused, or a step of another section\n"
-         "failed, 2 unknown: no rule holds for the reply, or it did not come; 64 bad usage\n"
-         "or an error in FILE, 66 FILE cannot be read, 69 the shop is not reached, 70\n"
-         "internal error, 130 interrupted.\n"
-         "\n"
-         "loadgen shop check FILE: test a shop file before any load, because a wrong query\n"
-         "accuses an innocent shop. Customers order one after the other: two for a stock of\n"
-         "1, five for 3, and one with its key twice. Their replies, [Orders] and [Stock]\n"
-         "must fit; a ledger that lags has --drain to settle. Then it says what a run can\n"
-         "judge, what not and why, and how long an order takes.\n"
-         "Exit codes: 0 each step is ok, 1 one is not, 64 bad usage or an error in FILE, 66\n"
-         "FILE cannot be read, 69 the shop or its database is not reached, 70 internal\n"
-         "error, 130 interrupted.",
-         "stock timeout drain output-format output this-shop-is-mine"},
-};
-
-#define COMMANDS (sizeof commands / sizeof commands[0])
-
-/* Returns 0, or -1 if no command has this word. */
-static int command_find(const char *word, enum command *command) {
-    for (size_t i = COMMAND_FIRE + 1; i < COMMANDS; i++)
-        if (strcmp(word, commands[i].word) == 0) {
-            *command = (enum command)i;
-            return 0;
-        }
-    return -1;
-}
-
-static bool command_is_among(const char *words, const char *word) {
-    const size_t length = strlen(word);
-
-    for (const char *at = words; *at != '\0'; at += strspn(at, " ")) {
-        size_t next = strcspn(at, " ");
-
-        if (next == length && memcmp(at, word, length) == 0)
-            return true;
-        at += next;
-    }
-    return false;
-}
-
-/* Whether the command uses the setting. */
-static bool command_has(enum command command, const char *setting) {
-    return command_is_among(commands[command].settings, setting) == (command != COMMAND_FIRE);
-}
-
 /* All flags. --help prints only the command's own. */
 static const struct setting *flags_of(enum command command) {
     struct setting *flags = option_flags(&set);
 
-    assert(command < COMMANDS);
+    assert(command < COMMAND_COUNT);
     for (size_t i = 0; flags[i].name != NULL; i++)
         if (!command_has(command, flags[i].name))
             flags[i].help = NULL;
@@ -253,6 +95,39 @@ static bool is_format(const char *name) {
            (set.command == COMMAND_EXPORT && strcmp(name, "edn") == 0);
 }
 
+/* Reads "2/3". Returns 0, or -1. */
+static int read_part(void) {
+    char *slash = strchr(set.part, '/');
+    int code;
+
+    if (slash == NULL)
+        return -1;
+    *slash = '\0';
+    code = number_read_int(set.part, &set.part_number) == 0 &&
+                   number_read_int(slash + 1, &set.parts) == 0
+               ? 0
+               : -1;
+    *slash = '/';
+    return code == 0 && set.part_number >= 1 && set.part_number <= set.parts &&
+                   set.parts <= PARTS_MOST
+               ? 0
+               : -1;
+}
+
+static int check_send(void) {
+    set.at_us = 0;
+    if (read_part() != 0)
+        return why_set(&refusal,
+                       "--part must be I/N, such as 2/3: the second of three, of at most 64");
+    if (set.plan[0] == '\0')
+        return why_set(&refusal, "--plan must be the file that loadgen plan wrote");
+    if (strcmp(set.at, "-") != 0 && iso_time_read(set.at, &set.at_us) != 0)
+        return why_set(&refusal,
+                       "--at must be a moment, such as 2026-11-27T21:00:00Z, the same for "
+                       "all parts; or -");
+    return 0;
+}
+
 static int check_words(void) {
     if (plan_parse_arrival(set.arrival, &set.shape.arrival) != 0)
         return why_set(&refusal, "--arrival must be poisson or constant");
@@ -277,6 +152,8 @@ static int check_words(void) {
             return why_set(&refusal,
                            "--product must be the id of a product, which loadgen create prints");
     }
+    if (set.command == COMMAND_SEND && check_send() != 0)
+        return -1;
     return check_texts() == 0 ? check_thresholds() : -1;
 }
 
@@ -309,7 +186,7 @@ static void forget_own_services(void) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         texts[i][0] = '\0';
     set.keyless = set.no_judge = set.list_strategies = false;
-    set.items = set.workers = 1;
+    set.items = set.parts = 1;
     set.requests = set.max_in_flight = 0;
     strcpy(set.dup_rate, "0");
 }
@@ -411,8 +288,9 @@ static int make_list(void) {
     if (strategy_list_parse(set.strategy, common, &set.list, &refusal) != 0 ||
         expect_parse(set.expect, &set.list, set.expectations, &refusal) != 0)
         return -1;
-    if (set.command == COMMAND_CREATE && set.list.count != 1)
-        return why_set(&refusal, "create makes one product: name one --strategy");
+    if ((set.command == COMMAND_CREATE || set.command == COMMAND_PLAN) && set.list.count != 1)
+        return why_set(&refusal, "%s makes one product: name one --strategy",
+                       commands[set.command].word);
     return 0;
 }
 
@@ -469,7 +347,7 @@ static const struct {
     {"shop", "keyless"},
     {"shop", "connections"},
     {"shop", "max-in-flight"},
-    {"shop", "workers"},
+    {"shop", "parts"},
     {"shop", "target"},
     {"shop", "path"},
     {"shop", "product"},
@@ -515,13 +393,13 @@ static int check_pairs(void) {
         return why_set(&refusal,
                        "--max-in-flight has no effect above --connections, which is %lld here",
                        (long long)set.connections);
-    if (set.workers > set.connections)
+    if (set.parts > set.connections)
         return why_set(&refusal,
-                       "--workers %lld need a connection each, and --connections is %lld here",
-                       (long long)set.workers, (long long)set.connections);
-    if (set.max_in_flight > 0 && set.workers > set.max_in_flight)
-        return why_set(&refusal, "--workers %lld must share --max-in-flight, which is %lld here",
-                       (long long)set.workers, (long long)set.max_in_flight);
+                       "--parts %lld need a connection each, and --connections is %lld here",
+                       (long long)set.parts, (long long)set.connections);
+    if (set.max_in_flight > 0 && set.parts > set.max_in_flight)
+        return why_set(&refusal, "--parts %lld must share --max-in-flight, which is %lld here",
+                       (long long)set.parts, (long long)set.max_in_flight);
     if (set.command == COMMAND_SERVE && set.argument_count > 0 && is_in(given.by_flag, "results"))
         return why_set(&refusal, "--results has no effect when serve is given a folder");
     return 0;
@@ -581,13 +459,13 @@ static char *quote_command(int argc, char **argv) {
 /* Each command, with the flags that it shows. Returns what reference_asked() returns: -1 or an exit
  * code. */
 static int options_reference(int argc, char **argv) {
-    static struct setting tables[COMMANDS][FLAGS_MOST];
-    struct settings_program programs[COMMANDS];
-    struct reference_command rows[COMMANDS];
+    static struct setting tables[COMMAND_COUNT][FLAGS_MOST];
+    struct settings_program programs[COMMAND_COUNT];
+    struct reference_command rows[COMMAND_COUNT];
     const struct reference reference = {
-        "loadgen", 1, ".Xr lab 1 ,\n.Xr inventory-svc 8 ,\n.Xr order-svc 8\n", rows, COMMANDS};
+        "loadgen", 1, ".Xr lab 1 ,\n.Xr inventory-svc 8 ,\n.Xr order-svc 8\n", rows, COMMAND_COUNT};
 
-    for (size_t i = 0; i < COMMANDS; i++) {
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
         const struct setting *flags = flags_of((enum command)i);
 
         for (size_t j = 0; flags[j].name != NULL; j++) {

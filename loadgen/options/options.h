@@ -6,6 +6,7 @@
 #ifndef LOADGEN_OPTIONS_H
 #define LOADGEN_OPTIONS_H
 
+#include "command.h"
 #include "expect.h"
 #include "fault_list.h"
 #include "plan.h"
@@ -17,19 +18,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-/* The command is the first argument that is no flag; FIRE without one. */
-enum command {
-    COMMAND_FIRE,
-    COMMAND_CREATE,
-    COMMAND_CHECK,
-    COMMAND_DIFF,
-    COMMAND_REPORT,
-    COMMAND_EXPORT,
-    COMMAND_SERVE,
-    COMMAND_CLAIMS,
-    COMMAND_SHOP,
-};
 
 struct options {
     /* The load. */
@@ -48,8 +36,9 @@ struct options {
     bool keyless;
     int64_t timeout_ns; /* of each request */
     int64_t connections;
-    int64_t max_in_flight; /* 0: no limit but the connections */
-    int64_t workers;       /* sending processes */
+    int64_t max_in_flight;  /* 0: no limit but the connections */
+    int64_t parts;          /* sending processes */
+    char *part, *plan, *at; /* of `send` */
     char *target;
     char *path;
 
@@ -104,7 +93,9 @@ struct options {
     bool is_load;            /* another program sent the load: most settings say nothing */
     struct shop_about about; /* of --shop; no name: an own service */
     enum command command;
-    char **arguments; /* after the command, NULL-terminated */
+    int64_t part_number; /* of `send`: 1 .. parts */
+    int64_t at_us;       /* of `send`: microseconds since 1970; 0: stdin tells it */
+    char **arguments;    /* after the command, NULL-terminated */
     int argument_count;
     char *program;      /* its path or name in this call */
     char *command_line; /* the full command, quoted for a shell */
@@ -153,6 +144,8 @@ __attribute__((warn_unused_result)) int option_read_history(const json_t *json,
  * Call option_free() either way. */
 __attribute__((warn_unused_result)) int option_read_defaults(struct options *options);
 void option_free(struct options *options);
+/* Sets the settings that no history has to those of `from`, which keeps their texts. */
+void option_lend(struct options *options, const struct options *from);
 
 /* The settings for summary.json: the same, but durations as "timeout_ms", and some replaced by a
  * value made from them (summary.schema.json). A new reference, or NULL without memory. */

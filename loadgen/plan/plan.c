@@ -314,8 +314,8 @@ void plan_free(struct plan *plan) {
     plan->arrivals = NULL;
 }
 
-bool plan_is_own(const struct plan *plan, size_t number, size_t workers, size_t worker) {
-    return workers <= 1 || plan->arrivals[number].repeats % workers == worker;
+bool plan_is_own(const struct plan *plan, size_t number, size_t parts, size_t part) {
+    return parts <= 1 || plan->arrivals[number].repeats % parts == part;
 }
 
 /* ---- words */

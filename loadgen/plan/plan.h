@@ -80,8 +80,8 @@ __attribute__((warn_unused_result)) int plan_make(struct plan *plan,
                                                   const struct plan_shape *shape);
 void plan_free(struct plan *plan);
 
-/* Whether `worker`, one of `workers`, sends the arrival `number`. One worker sends an arrival and
- * all its repeats. With 0 or 1 workers it sends all. */
-bool plan_is_own(const struct plan *plan, size_t number, size_t workers, size_t worker);
+/* Whether `part`, one of `parts`, from 0, sends the arrival `number`. One part sends an arrival and
+ * all its repeats. With 0 or 1 parts it sends all. */
+bool plan_is_own(const struct plan *plan, size_t number, size_t parts, size_t part);
 
 #endif

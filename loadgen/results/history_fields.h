@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define HISTORY_VERSION 2
+#define HISTORY_PARTS   64 /* most parts of a plan */
 
 enum history_type {
     HISTORY_STRING, /* char[size]: one printable line, cut if it is too long */
@@ -46,6 +47,7 @@ struct history_run {
 struct history_round {
     struct round round; /* only members that are known at its start */
     int64_t requests, planned, late_launches;
+    int64_t start_ns; /* of a part, on its monotonic clock */
     json_t *instances, *products;
 };
 struct history_product {

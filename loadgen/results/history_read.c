@@ -201,6 +201,7 @@ static int begin_round(struct reader *reader, const struct history_round *begin,
         return why_set(&reader->why, "out of memory");
     round->recorder->planned = (size_t)begin->planned;
     round->recorder->late_launches = (size_t)begin->late_launches;
+    round->recorder->start_ns = begin->start_ns;
     if (read_instances(round->recorder, begin->instances, &reader->why) != 0)
         return -1;
     return read_products(round, begin->products, &reader->why);

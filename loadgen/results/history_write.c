@@ -158,6 +158,7 @@ static int write_begin(FILE *to, const struct round *round) {
         .requests = (int64_t)recorder->ended,
         .planned = (int64_t)recorder->planned,
         .late_launches = (int64_t)recorder->late_launches,
+        .start_ns = round->part > 0 ? recorder->start_ns : 0,
         .instances = json_text_array(recorder->instances[0], sizeof recorder->instances[0],
                                      recorder->instance_count),
         .products = json_text_array(round->products[0].id, sizeof round->products[0], round->items),

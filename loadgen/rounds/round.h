@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #define ROUND_DOUBTS 6 /* the most of a round */
+#define ROUND_CLOCK  80
 
 struct round {
     const struct strategy_item *item;
@@ -23,6 +24,8 @@ struct round {
     size_t strategy;                 /* its place in --strategy */
     size_t repeat;                   /* 0 .. --repeat - 1 */
     size_t items;                    /* products */
+    size_t part, parts;              /* it has the requests of part 1 .. `parts`; 0: of all */
+    char clock[ROUND_CLOCK];         /* of a part: equal texts are one monotonic clock; else "" */
     int64_t late_ns;                 /* --late */
     int64_t stuck_ns;                /* --stuck-after */
     struct product *products;

@@ -1,6 +1,7 @@
 /* Sends the rounds with their faults, judges them, and reports them. */
 #include "chart.h"
 #include "clock.h"
+#include "crew.h"
 #include "environment.h"
 #include "fiber.h"
 #include "file_error.h"
@@ -9,6 +10,7 @@
 #include "report.h"
 #include "run.h"
 #include "shop_run.h"
+#include "split.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -99,7 +101,7 @@ static int faults_open(struct run *run) {
 static void faults_start(void *data) {
     struct run *run = data;
 
-    assert(run->sender != NULL);
+    assert(run->sender != NULL || run->crew != NULL);
     injector_start(&run->injector, run->rounds[run->finished].recorder->start_ns);
 }
 
@@ -143,8 +145,15 @@ static int faults_close(struct run *run, struct round *round) {
 
 /* ---- sending */
 
+static size_t share_of(size_t whole, size_t part, size_t parts) {
+    return whole / parts + (part < whole % parts);
+}
+
 static struct sender fire_sender(struct run *run) {
     const struct options *options = run->options;
+    const bool is_part = options->command == COMMAND_SEND;
+    const size_t parts = is_part ? (size_t)options->parts : 1;
+    const size_t part = is_part ? (size_t)options->part_number - 1 : 0;
 
     return (struct sender){.loop = run->loop,
                            .host = run->target.host,
@@ -152,41 +161,31 @@ static struct sender fire_sender(struct run *run) {
                            .path = options->path,
                            .plan = &run->plan,
                            .timeout_ms = (options->timeout_ns + 999999) / 1000000,
-                           .connections = (unsigned)options->connections,
-                           .max_in_flight = (size_t)options->max_in_flight,
+                           .connections =
+                               (unsigned)share_of((size_t)options->connections, part, parts),
+                           .max_in_flight = share_of((size_t)options->max_in_flight, part, parts),
+                           .part = part,
+                           .parts = parts,
+                           .choose_start = is_part ? split_start : NULL,
                            .on_start = faults_start,
                            .data = run,
                            .is_keyless = options->keyless};
 }
 
-/* First of all, because workers get a copy of everything that exists. */
 int fire_open(struct run *run) {
-    const struct options *options = run->options;
-    struct sender like;
-
-    if (options->command != COMMAND_FIRE || options->list_strategies)
+    if (run->options->command == COMMAND_CREATE || run->options->list_strategies)
         return 0;
-    if (plan_make(&run->plan, &options->shape) != 0)
+    if (plan_make(&run->plan, &run->options->shape) != 0)
         return run_fail(EXIT_INTERNAL, "out of memory");
-    like = fire_sender(run);
-    if (options->workers == 1 ||
-        workers_open(&run->workers, (size_t)options->workers, &like, !options->no_realtime) == 0)
-        return 0;
-    complain("loadgen", "--workers %d could not be started: %s", (int)options->workers,
-             strerror(errno));
-    workers_close(&run->workers);
-    plan_free(&run->plan);
-    return EXIT_INTERNAL;
+    return 0;
 }
 
 void fire_stop(struct run *run) {
     if (run->shop != NULL)
         shop_run_stop(run);
-    else if (run->sender == NULL)
-        return;
-    else if (run->workers.count > 0)
-        workers_stop(&run->workers, RUN_GRACE_MS);
-    else
+    else if (run->crew != NULL)
+        crew_stop(run->crew);
+    else if (run->sender != NULL)
         sender_stop(run->sender, RUN_GRACE_MS);
 }
 
@@ -227,7 +226,8 @@ static void show_round(struct run *run, const struct round *round) {
         .stock = options->no_judge ? -1 : options->stock * (int64_t)round->items};
 
     progress_start(&run->progress, &shown, round->recorder, run->target.client,
-                   round->items == 1 && !options->no_judge && run->shop == NULL
+                   round->items == 1 && !options->no_judge && run->shop == NULL &&
+                           options->command == COMMAND_FIRE
                        ? round->products[0].id
                        : NULL);
 }
@@ -237,45 +237,50 @@ static int fail_round(struct run *run, const char *why) {
     return run_fail(EXIT_INTERNAL, why);
 }
 
-static int send_plan(struct run *run, struct round *round, struct sender *sender) {
+static int send_alone(struct run *run, struct round *round) {
+    struct sender sender = fire_sender(run);
     int rc;
 
-    if (run->workers.count > 0) {
-        rc = workers_send(&run->workers, sender);
-        round->is_realtime = run->workers.is_realtime;
-        round->problem = run->workers.why;
-    } else {
-        (void)punctual_start(!run->options->no_realtime);
-        rc = sender_run(sender);
-        round->is_realtime = punctual_stop();
-    }
-    return rc;
-}
-
-static int send_round(struct run *run, struct round *round) {
-    const struct options *options = run->options;
-    struct sender sender = fire_sender(run);
-    int rc = faults_open(run);
-
-    if (rc != 0)
-        return rc;
-    assert(run->sender == NULL); /* one round at a time */
     sender.products = round->products;
     sender.items = round->items;
     sender.recorder = round->recorder;
-    show_round(run, round);
     run->sender = &sender;
-    run->has_begun = true;
-    if (options->abort_on_fail)
-        (void)uv_timer_start(&run->watch, on_watch, WATCH_MS, WATCH_MS);
-    rc = send_plan(run, round, &sender);
-    round->started_us = clock_wall_us() - (clock_now_ns() - round->recorder->start_ns) / 1000;
-    (void)uv_timer_stop(&run->watch);
+    (void)punctual_start(!run->options->no_realtime);
+    rc = sender_run(&sender);
+    round->is_realtime = punctual_stop();
     run->sender = NULL;
+    round->started_us = clock_wall_us() - (clock_now_ns() - round->recorder->start_ns) / 1000;
+    return rc == 0 ? 0 : run_fail(EXIT_INTERNAL, uv_strerror(rc));
+}
+
+static int send_by_crew(struct run *run, struct round *round) {
+    const int exit_code = split_crew(run, round, faults_start);
+
+    run->has_lost = round->doubt_count > 0;
+    return exit_code;
+}
+
+/* Only the processes of --parts know the latencies while they send. */
+int fire_send(struct run *run, struct round *round) {
+    const struct options *options = run->options;
+    const bool has_crew = options->command == COMMAND_FIRE && options->parts > 1;
+    int exit_code = faults_open(run);
+
+    if (exit_code != 0)
+        return exit_code;
+    assert(run->sender == NULL); /* one round at a time */
+    show_round(run, round);
+    run->has_begun = true;
+    if (options->abort_on_fail && !has_crew)
+        (void)uv_timer_start(&run->watch, on_watch, WATCH_MS, WATCH_MS);
+    exit_code = has_crew ? send_by_crew(run, round) : send_alone(run, round);
+    (void)uv_timer_stop(&run->watch);
     progress_phase(&run->progress, PROGRESS_JUDGING);
-    if (faults_close(run, round) != 0 && rc == 0)
-        rc = UV_ENOMEM;
-    return rc == 0 ? 0 : fail_round(run, uv_strerror(rc));
+    if (faults_close(run, round) != 0 && exit_code == 0)
+        exit_code = run_fail(EXIT_INTERNAL, "out of memory");
+    if (exit_code != 0)
+        progress_stop(&run->progress);
+    return exit_code;
 }
 
 static int send_to_shop(struct run *run, struct round *round) {
@@ -301,7 +306,7 @@ static int send_to_shop(struct run *run, struct round *round) {
 /* ---- judging */
 
 static bool fire_is_over(const struct run *run) {
-    return run->is_interrupted || run->is_aborted || run->workers.why.text[0] != '\0' ||
+    return run->is_interrupted || run->is_aborted || run->has_lost ||
            (run->finished > 0 && run->rounds[run->finished - 1].is_left_down);
 }
 
@@ -429,7 +434,7 @@ static int fire_judge(struct run *run, struct round *round) {
             read_events(run, round);
         round->is_restless = !is_quiet && round->recorder->by_outcome[RECORD_UNKNOWN] > 0;
     }
-    round->is_interrupted = run->is_interrupted;
+    round->is_interrupted = round->is_interrupted || run->is_interrupted;
     if (round_judge(round, &run->down) != 0)
         return fail_round(run, "out of memory");
     round->ended_us = clock_wall_us();
@@ -451,17 +456,18 @@ static int keep_round(struct run *run, struct round *round) {
 
 static int run_round(struct run *run, struct round *round) {
     const char *directory = run->folder.path[0] != '\0' ? run->folder.path : NULL;
-    const size_t workers = run->workers.count, count = run->plan.count;
     struct why why;
     int exit_code;
 
-    round->recorder = workers > 0 ? share_make(count, round->items, workers, directory)
-                                  : recorder_make_long(count, directory);
+    round->recorder = recorder_make_long(run->plan.count, directory);
     if (round->recorder == NULL) {
         why_set(&why, "the requests of this round could not be kept: %s", file_error(errno));
         return run_fail(EXIT_INTERNAL, why.text);
     }
-    exit_code = run->shop != NULL ? send_to_shop(run, round) : send_round(run, round);
+    if (run->options->command == COMMAND_MERGE)
+        exit_code = split_gather(run, round);
+    else
+        exit_code = run->shop != NULL ? send_to_shop(run, round) : fire_send(run, round);
     if (exit_code == 0)
         exit_code = fire_judge(run, round);
     if (run->shop != NULL)
@@ -531,15 +537,16 @@ static int report_rounds(struct run *run, int64_t started_us, int exit_code) {
 }
 
 int fire(struct run *run) {
-    const int64_t started_us = clock_wall_us();
+    const bool is_merge = run->options->command == COMMAND_MERGE;
+    const int64_t started_us = is_merge ? split_started_us(run) : clock_wall_us();
     struct why why;
     int exit_code = 0;
 
     if (folder_open(&run->folder, run->options, started_us, &why) != 0)
         exit_code = run_fail(EXIT_INTERNAL, why.text);
-    else if (lay_out_rounds(run) != 0)
+    else if (!is_merge && lay_out_rounds(run) != 0)
         exit_code = run_fail(EXIT_INTERNAL, "out of memory");
-    for (size_t i = 0; i < run->round_count && exit_code == 0; i++)
+    for (size_t i = 0; i < run->round_count && exit_code == 0 && !is_merge; i++)
         exit_code = fire_products(run, &run->rounds[i]);
     for (size_t i = 0; i < run->round_count && exit_code == 0 && !fire_is_over(run); i++)
         exit_code = run_round(run, &run->rounds[i]);

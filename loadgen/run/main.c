@@ -18,6 +18,7 @@
 #include "shop_check.h"
 #include "shop_command.h"
 #include "shop_run.h"
+#include "split.h"
 #include "table.h"
 
 #include <assert.h>
@@ -227,6 +228,11 @@ static int prepare_create(struct run *run) {
 
 /* ---- a run against a target */
 
+/* It makes products, and judges nothing. */
+static bool is_making(const struct options *options) {
+    return options->command == COMMAND_CREATE || options->command == COMMAND_PLAN;
+}
+
 static int run_open_all(struct run *run) {
     const struct options *options = run->options;
     struct why why;
@@ -236,13 +242,12 @@ static int run_open_all(struct run *run) {
         return shop_run_meet(run);
     if (target_open(&run->target, run->loop, options->target, &why) != 0)
         return run_fail(EXIT_USAGE, why.text);
-    if (options->list_strategies || options->no_judge)
+    if (options->list_strategies || options->no_judge || options->command == COMMAND_SEND)
         return 0;
     /* The target first: if nothing is started, it fails at once; a database would be waited for. */
-    exit_code = prepare_check(run);
-    if (exit_code == 0 &&
-        auditor_open(&run->auditor, run->loop, options->inventory_db,
-                     options->command == COMMAND_CREATE ? NULL : options->orders_db, &why) != 0)
+    exit_code = options->command == COMMAND_MERGE ? 0 : prepare_check(run);
+    if (exit_code == 0 && auditor_open(&run->auditor, run->loop, options->inventory_db,
+                                       is_making(options) ? NULL : options->orders_db, &why) != 0)
         exit_code = run_fail(EXIT_UNREACHABLE, why.text);
     if (exit_code == 0 && options->product[0] != '\0' && options->command == COMMAND_FIRE)
         exit_code = prepare_attack(run);
@@ -257,18 +262,17 @@ static void conduct(void *arg) {
         run->exit_code = prepare_list(run);
     else if (run->exit_code == 0 && run->options->command == COMMAND_CREATE)
         run->exit_code = prepare_create(run);
+    else if (run->exit_code == 0 && run->options->command == COMMAND_PLAN)
+        run->exit_code = split_plan(run);
+    else if (run->exit_code == 0 && run->options->command == COMMAND_SEND)
+        run->exit_code = split_send(run);
     else if (run->exit_code == 0)
         run->exit_code = fire(run);
     assert(run->sender == NULL); /* it points to a round's records */
-    for (size_t i = 0; i < run->round_count; i++)
-        round_free(&run->rounds[i]);
-    free(run->rounds);
-    if (run->shop != NULL) /* a flow may be open */
+    if (run->shop != NULL)       /* a flow may be open */
         shop_run_leave(run);
-    plan_free(&run->plan);
     auditor_close(&run->auditor);
     target_close(&run->target);
-    workers_close(&run->workers);
     progress_close(&run->progress);
     uv_close((uv_handle_t *)&run->watch, NULL);
     interrupts_close(&run->interrupts);
@@ -277,7 +281,9 @@ static void conduct(void *arg) {
 static void loadgen_on_signal(void *data, int number) {
     struct run *run = data;
     const char *told =
-        run->has_begun
+        run->options->command == COMMAND_SEND
+            ? "loadgen: interrupted: writing the part that was sent\n"
+        : run->has_begun
             ? "loadgen: interrupted: judging the part that ran; interrupt again to stop at once\n"
             : "loadgen: " SHOP_TIDYING "\n";
 
@@ -290,7 +296,8 @@ static void loadgen_on_signal(void *data, int number) {
     }
     run->is_interrupted = true;
     run->auditor.query_ms = RUN_GRACE_MS;
-    progress_say(&run->progress, told);
+    if (run->options->command != COMMAND_SEND || run->options->at_us != 0)
+        progress_say(&run->progress, told);
     progress_phase(&run->progress, PROGRESS_WAITING);
     fire_stop(run);
 }
@@ -303,6 +310,15 @@ static enum progress_mode progress_mode_of(const struct options *options) {
     return options->no_tui ? PROGRESS_PLAIN : PROGRESS_VIEW;
 }
 
+static void run_free(struct run *run) {
+    for (size_t i = 0; i < run->round_count; i++)
+        round_free(&run->rounds[i]);
+    free(run->rounds);
+    plan_free(&run->plan);
+    shop_run_free(run);
+    split_free(run);
+}
+
 static int run_against_target(uv_loop_t *loop, struct options *options, FILE *to,
                               struct ci_files *ci_files) {
     struct run run = {.loop = loop,
@@ -312,15 +328,16 @@ static int run_against_target(uv_loop_t *loop, struct options *options, FILE *to
                       .exit_code = EXIT_INTERNAL};
     int exit_code = 0;
 
-    assert(options->command == COMMAND_FIRE || options->command == COMMAND_CREATE);
     snprintf(run.attacked.id, sizeof run.attacked.id, "%s",
              options->command == COMMAND_FIRE ? options->product : "");
     if (options->command == COMMAND_FIRE && options->shop[0] != '\0')
         exit_code = shop_run_open(&run);
+    else if (options->command == COMMAND_SEND || options->command == COMMAND_MERGE)
+        exit_code = split_open(&run);
     if (exit_code == 0)
         exit_code = fire_open(&run);
     if (exit_code != 0) {
-        shop_run_free(&run);
+        run_free(&run);
         return exit_code;
     }
     progress_init(&run.progress, loop, progress_mode_of(options));
@@ -330,7 +347,7 @@ static int run_against_target(uv_loop_t *loop, struct options *options, FILE *to
     if (fiber_start(conduct, &run) != 0)
         return run_fail(EXIT_INTERNAL, "out of memory");
     (void)uv_run(loop, UV_RUN_DEFAULT);
-    shop_run_free(&run);
+    run_free(&run);
     return run.exit_code;
 }
 
@@ -349,6 +366,9 @@ static int obey(uv_loop_t *loop, struct options *options, FILE *to, struct ci_fi
         return shop_command(loop, options, to);
     case COMMAND_FIRE:
     case COMMAND_CREATE:
+    case COMMAND_PLAN:
+    case COMMAND_SEND:
+    case COMMAND_MERGE:
         break;
     }
     return run_against_target(loop, options, to, ci_files);

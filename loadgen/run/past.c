@@ -174,9 +174,7 @@ static int past_check(const struct options *options, FILE *to, struct ci_files *
     int exit_code;
 
     if (history_load(&history, folder, &why) == 0) {
-        history.options.output_format = options->output_format;
-        history.options.output = options->output;
-        history.options.program = options->program;
+        option_lend(&history.options, options);
         exit_code = check_history(&history, folder, to, ci_files);
     } else {
         exit_code = run_fail(EXIT_NO_INPUT, why.text);

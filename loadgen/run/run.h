@@ -15,7 +15,6 @@
 #include "round.h"
 #include "sender.h"
 #include "target.h"
-#include "workers.h"
 
 #include <stdio.h>
 #include <uv.h>
@@ -23,7 +22,9 @@
 /* After a stop: limit for the last answers, and for each query. */
 #define RUN_GRACE_MS 1000
 
+struct crew;
 struct shop_run;
+struct split;
 
 struct run {
     uv_loop_t *loop;
@@ -32,6 +33,7 @@ struct run {
     struct ci_files *ci_files;
     int exit_code;
     struct shop_run *shop;   /* of --shop, and then no target and no auditor is open; or NULL */
+    struct split *split;     /* of `send` and `merge`; or NULL (split.h) */
     struct product attacked; /* of --product; zero without */
     struct target target;
     struct auditor auditor;
@@ -45,7 +47,8 @@ struct run {
     uv_timer_t watch;         /* checks the thresholds while a round is sent */
     struct injector injector; /* of the faults of that round; no faults: no steps */
     struct sender *sender;    /* of the round that is being sent, or NULL */
-    struct workers workers;   /* they send it, with --workers; else none */
+    struct crew *crew;        /* the processes that send it, with --parts; or NULL */
+    bool has_lost;            /* one of them died: no further round is sent */
     bool has_begun;           /* a request was sent */
     bool is_interrupted;
     bool is_aborted; /* by --abort-on-fail */
@@ -67,11 +70,12 @@ static inline int run_settle(enum target_result result, const char *why) {
 
 /* Each function except fire_stop() returns an exit code. */
 
-/* Makes the plan, and starts the workers of --workers. Call it first: a worker has a copy of all
- * that exists then. */
+/* Makes the plan, before the fiber. */
 __attribute__((warn_unused_result)) int fire_open(struct run *run);
 /* Makes the products of a round (or takes the attacked one), and shows them to the target. */
 __attribute__((warn_unused_result)) int fire_products(struct run *run, struct round *round);
+/* Sends a round, by this process or by those of --parts. */
+__attribute__((warn_unused_result)) int fire_send(struct run *run, struct round *round);
 /* Runs all rounds and reports them. */
 __attribute__((warn_unused_result)) int fire(struct run *run);
 /* Stops sending, and gives up requests without an answer after RUN_GRACE_MS. */

@@ -4,7 +4,6 @@
 #include "answer.h"
 #include "clock.h"
 #include "http_client.h"
-#include "share.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -79,14 +78,23 @@ static bool is_due(const struct sender *sender, int64_t now_ns) {
 
 static void skip_others(struct sender *sender) {
     while (sender->next < sender->plan->count &&
-           !plan_is_own(sender->plan, sender->next, sender->workers, sender->worker))
+           !plan_is_own(sender->plan, sender->next, sender->parts, sender->part))
         sender->next++;
 }
 
+/* It gets a new key, or the key of the arrival that it repeats. */
 static struct record *begin_next(struct sender *sender) {
+    const size_t number = sender->next++;
+    const struct arrival *arrival = &sender->plan->arrivals[number];
+    const bool is_repeat = arrival->repeats != number;
     struct record *record =
-        share_begin(sender->recorder, sender->plan, sender->next++, sender->is_keyless);
+        recorder_begin(sender->recorder, number, arrival->due_ns,
+                       is_repeat ? &sender->recorder->records[arrival->repeats].key : NULL);
 
+    assert(arrival->repeats <= number);
+    record->item = arrival->item;
+    if (sender->is_keyless)
+        record_leave_nameless(record);
     skip_others(sender);
     return record;
 }
@@ -239,8 +247,8 @@ static size_t most_at_once(const struct plan *plan) {
 static void warm_up(struct sender *sender) {
     const int64_t deadline_ms = clock_now_ms() + WARM_WITHIN_MS;
     struct http_client_stats stats;
-    const size_t workers = sender->workers > 1 ? sender->workers : 1;
-    size_t count = (most_at_once(sender->plan) + workers - 1) / workers;
+    const size_t parts = sender->parts > 1 ? sender->parts : 1;
+    size_t count = (most_at_once(sender->plan) + parts - 1) / parts;
 
     if (count > WARM_MOST)
         count = WARM_MOST;

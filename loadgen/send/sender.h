@@ -42,8 +42,7 @@ struct sender {
     void (*on_start)(
         void *data); /* NULL or called once recorder->start_ns is set; it is in the future */
     void *data;
-    size_t worker,
-        workers; /* it is number `worker` of `workers` senders; 0 workers: the only one */
+    size_t part, parts; /* it is number `part`, from 0, of `parts` senders; 0 parts: the only one */
 
     /* Private. */
     struct http_client *client;

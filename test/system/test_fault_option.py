@@ -200,7 +200,7 @@ class Faults(SystemTest):
         self.assertEqual((len(self.summary["strategies"]), self.summary["is_left_down"]), (2, False))
 
     def test_a_run_that_waits_for_its_servers_can_be_interrupted(self):
-        run = self.waiting("--workers", "2")
+        run = self.waiting("--parts", "2")
         run.send_signal(signal.SIGINT)
         output, errors = run.communicate(timeout=60)
         self.assertEqual((run.returncode, json.loads(output)["is_interrupted"]), (130, True), errors)

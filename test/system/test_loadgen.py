@@ -210,20 +210,6 @@ class Loadgen(SystemTest):
         self.assertEqual(first["settings"]["seed"], 7)
         self.assertEqual(sum(first["strategies"][0]["outcomes"].values()), 160)
 
-    def test_workers_send_one_schedule_and_are_summed_exactly(self):
-        plans = []
-        for workers in ["1", "2", "3"]:
-            with self.subTest(workers=workers), tempfile.TemporaryDirectory() as folder:
-                done = self.says(0, [], "--strategy", "atomic", "--seed", "7", "--stock", "50", "--dup-rate", "0", "--workers", workers,
-                                 "--no-results=false", *QUICK, env={"LOADGEN_RESULTS": folder})
-                strategy = json.loads(done.stdout)["strategies"][0]
-                self.assertEqual((strategy["verdict"], strategy["outcomes"]["sold"], sum(strategy["outcomes"].values())),
-                                 ("VALID", 50, 160))
-                self.says(0, "the same verdicts", "check", f"{folder}/latest")
-                history = [json.loads(line) for line in (Path(folder) / "latest/history.ndjson").read_text().splitlines()]
-                plans.append([(line["number"], line["planned"]) for line in history if line["type"] == "request"])
-        self.assertEqual([plans[0]] * 3, plans)
-
     def test_the_report_fits_80_columns(self):
         done = self.stack.loadgen("--strategy", "sharded,shards=20,wait=4s,ttl=8s,none,atomic", "--expect", "none=" + LOST_UPDATES, "-d",
                                   "200ms")

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #define ISO_TIME 40
@@ -23,6 +24,22 @@ static inline const char *iso_time(char text[ISO_TIME], int64_t us) {
     assert(used > 0 && used + sizeof ".123Z" <= ISO_TIME);
     snprintf(text + used, ISO_TIME - used, ".%03dZ", (int)(us / 1000 % 1000));
     return text;
+}
+
+/* Reads "2026-11-21T10:01:02.123Z", also without the fraction, into microseconds since 1970. Returns
+ * 0, or -1 for another text. */
+static inline int iso_time_read(const char *text, int64_t *us) {
+    struct tm utc = {.tm_isdst = 0};
+    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &utc);
+    int64_t scale = 100000;
+
+    if (rest == NULL)
+        return -1;
+    *us = (int64_t)timegm(&utc) * 1000000;
+    if (*rest == '.')
+        for (rest++; *rest >= '0' && *rest <= '9'; rest++, scale /= 10)
+            *us += (*rest - '0') * scale;
+    return strcmp(rest, "Z") == 0 && *us > 0 ? 0 : -1;
 }
 
 #endif

@@ -79,6 +79,17 @@ static void test_a_stopped_round_has_the_requests_that_began(void **state) {
     assert_all_by_number(3000);
 }
 
+/* A part of a plan begins only some numbers. */
+static void test_records_of_a_part_come_to_the_front(void **state) {
+    make(1000, NULL);
+    for (size_t i = 3; i < 1000; i += 7)
+        recorder_end(recorder, recorder_begin(recorder, i, (int64_t)i, NULL));
+    recorder_compact(recorder);
+    assert_int_equal(recorder->ended, 143);
+    for (size_t i = 0; i < 143; i++)
+        assert_int_equal(recorder->records[i].number, 3 + 7 * i);
+}
+
 /* A file may grow to 5 MB. That is too small, and the recorder says so before the round. */
 static void test_a_disk_without_room_is_told_at_the_start(void **state) {
     struct rlimit before, small;
@@ -271,6 +282,7 @@ int main(void) {
         RECORDED(test_a_short_round_is_kept_in_memory),
         RECORDED(test_a_long_round_is_read_by_number_too),
         RECORDED(test_a_stopped_round_has_the_requests_that_began),
+        RECORDED(test_records_of_a_part_come_to_the_front),
         RECORDED(test_a_disk_without_room_is_told_at_the_start),
         RECORDED(test_a_long_round_needs_a_place),
         RECORDED(test_the_file_has_no_name),

@@ -143,6 +143,25 @@ static void test_a_command_has_its_arguments(void **state) {
             {"judge"}, {""});
 }
 
+static void test_a_part_is_one_of_a_number_at_a_moment(void **state) {
+    static const char *const wrong[] = {"--part=0/3", "--part=4/3", "--part=2",
+                                        "--part=2/",  "--part=a/3", "--part=1/65"};
+
+    assert_int_equal(READ("send", "--part=2/3", "--plan=a", "--at=2026-11-27T21:00:00.5Z", "b"),
+                     OPTIONS_OK);
+    assert_int_equal(options->part_number, 2);
+    assert_int_equal(options->parts, 3);
+    assert_int_equal(options->at_us, INT64_C(1795813200500000));
+    assert_int_equal(READ("send", "--part=64/64", "--plan=a", "--at=-", "b"), OPTIONS_OK);
+    assert_int_equal(options->at_us, 0);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(READ("send", wrong[i], "--plan=a", "--at=-", "b"), OPTIONS_BAD);
+    REFUSED({"send", "--part=2/3", "--at=-", "b"}, {"send", "--part=2/3", "--plan=a", "b"},
+            {"send", "--part=2/3", "--plan=a", "--at=21:00", "b"},
+            {"send", "--part=2/3", "--plan=a", "--at=-"}, {"--part", "2/3"},
+            {"plan", "--strategy=none,redis", "a"}, {"merge"});
+}
+
 static void test_a_flag_is_refused_where_it_does_nothing(void **state) {
     REFUSED({"check", "x", "--rate=5"}, {"diff", "--seed=1", "x"}, {"report", "x", "--results=x"},
             {"serve", "--no-tui"}, {"create", "--rate=5"}, {"--listen=::1"}, {"--limit=rate>-5%"},
@@ -224,7 +243,7 @@ static void test_a_shop_is_no_place_for_settings_of_the_own_services(void **stat
         "--strategy=none",  "--requests=9",
         "--dup-rate=5%",    "--keyless",
         "--connections=9",  "--max-in-flight=9",
-        "--workers=2",      "--target=http://a",
+        "--parts=2",        "--target=http://a",
         "--path=/a",        "--product=00000000-0000-7000-8000-000000000000",
         "--items=2",        "--skew=zipf:1.1",
         "--work=1ms",       "--wait=1ms",
@@ -241,7 +260,7 @@ static void test_a_shop_takes_no_setting_of_the_own_services_from_the_environmen
     static const char *const set[][2] = {
         {"LOADGEN_PRODUCT", "00000000-0000-7000-8000-000000000000"},
         {"LOADGEN_ITEMS", "3"},
-        {"LOADGEN_WORKERS", "2"},
+        {"LOADGEN_PARTS", "2"},
         {"LOADGEN_KEYLESS", "true"},
         {"LOADGEN_NO_JUDGE", "true"},
         {"LOADGEN_LIST_STRATEGIES", "true"},
@@ -261,7 +280,7 @@ static void test_a_shop_takes_no_setting_of_the_own_services_from_the_environmen
     assert_string_equal(options->product, "");
     assert_int_equal(options->items, 1);
     assert_int_equal(options->repeat, 2);
-    assert_int_equal(options->workers, 1);
+    assert_int_equal(options->parts, 1);
     assert_int_equal(options->requests, 200);
     assert_int_equal(options->max_in_flight, 0);
     assert_int_equal(options->fault_list.count, 0);
@@ -423,6 +442,7 @@ int main(void) {
         READING(test_failpoints_go_into_each_spec_and_servers_to_the_script),
         READING(test_faults_that_nothing_can_carry_out_are_refused),
         READING(test_a_command_has_its_arguments),
+        READING(test_a_part_is_one_of_a_number_at_a_moment),
         READING(test_a_flag_is_refused_where_it_does_nothing),
         READING(test_a_product_to_attack_says_the_rest),
         READING(test_a_shop_has_its_own_defaults),
