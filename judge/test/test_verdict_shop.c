@@ -109,7 +109,7 @@ static void sell(void) {
         record->received_ns = now + after;
         record->status = 200;
         take_turn(record, i, shop.is_mixed ? choose(1, 3) : shop.units);
-        recorder_count(shop.recorder, record);
+        recorder_end(shop.recorder, record);
     }
 }
 
