@@ -32,7 +32,7 @@ static const char about_fire[] =
     "2 inconclusive, 64 bad usage, 69 target or database not reached, 70 internal\n"
     "error, 99 only a --threshold missed, 130 interrupted.";
 
-const struct command_words commands[COMMAND_COUNT] = {
+const struct command_words command_table[COMMAND_COUNT] = {
     [COMMAND_FIRE] = {"", 0, 0, "[COMMAND]", about_fire,
                       "jepsen round limit listen port class port-base run-dir keep part plan at"},
     [COMMAND_CREATE] =
@@ -154,7 +154,7 @@ const struct command_words commands[COMMAND_COUNT] = {
 
 int command_find(const char *word, enum command *command) {
     for (size_t i = COMMAND_FIRE + 1; i < COMMAND_COUNT; i++)
-        if (strcmp(word, commands[i].word) == 0) {
+        if (strcmp(word, command_table[i].word) == 0) {
             *command = (enum command)i;
             return 0;
         }
@@ -175,5 +175,5 @@ static bool command_is_among(const char *words, const char *word) {
 }
 
 bool command_has(enum command command, const char *setting) {
-    return command_is_among(commands[command].settings, setting) == (command != COMMAND_FIRE);
+    return command_is_among(command_table[command].settings, setting) == (command != COMMAND_FIRE);
 }

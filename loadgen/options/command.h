@@ -28,7 +28,7 @@ struct command_words {
     const char *about;    /* the text of --help above the settings */
     const char *settings; /* names of the settings it has; for FIRE, of those it lacks */
 };
-extern const struct command_words commands[COMMAND_COUNT];
+extern const struct command_words command_table[COMMAND_COUNT];
 
 /* Returns 0, or -1 if no command has this word. */
 __attribute__((warn_unused_result)) int command_find(const char *word, enum command *command);

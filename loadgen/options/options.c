@@ -290,7 +290,7 @@ static int make_list(void) {
         return -1;
     if ((set.command == COMMAND_CREATE || set.command == COMMAND_PLAN) && set.list.count != 1)
         return why_set(&refusal, "%s makes one product: name one --strategy",
-                       commands[set.command].word);
+                       command_table[set.command].word);
     return 0;
 }
 
@@ -408,7 +408,7 @@ static int check_pairs(void) {
 /* A flag without effect is a mistake. The environment serves all commands. */
 static int check_flags(void) {
     const struct setting *flags = flags_of(set.command);
-    const char *word = commands[set.command].word;
+    const char *word = command_table[set.command].word;
 
     for (size_t i = 0; flags[i].name != NULL; i++) {
         if ((given.by_flag >> i & 1) == 0 || command_has(set.command, flags[i].name))
@@ -430,7 +430,7 @@ static int check_command(int argc, char **argv) {
         return why_set(&refusal, "there is no command \"%.40s\"; see loadgen --help", argv[1]);
     set.arguments = argc > 1 ? argv + 2 : argv + 1;
     set.argument_count = argc > 1 ? argc - 2 : 0;
-    words = &commands[set.command];
+    words = &command_table[set.command];
     if (set.argument_count < words->least || set.argument_count > words->most)
         return why_set(&refusal, "usage: loadgen %s", words->rest);
     if (check_flags() != 0 || check_pairs() != 0)
@@ -473,8 +473,8 @@ static int options_reference(int argc, char **argv) {
             tables[i][j] = flags[j];
         }
         programs[i] = (struct settings_program){
-            .about = commands[i].about, .prefix = "LOADGEN", .rest = commands[i].rest};
-        rows[i] = (struct reference_command){commands[i].word, &programs[i], tables[i]};
+            .about = command_table[i].about, .prefix = "LOADGEN", .rest = command_table[i].rest};
+        rows[i] = (struct reference_command){command_table[i].word, &programs[i], tables[i]};
     }
     return reference_asked(&reference, argc, argv);
 }
@@ -488,8 +488,8 @@ enum options_result options_read(struct options **options, int argc, char **argv
         return told == 0 ? OPTIONS_HELP : OPTIONS_BAD;
     for (int i = 1; i < argc && command_find(argv[i], &named) != 0; i++)
         ;
-    program.about = commands[named].about;
-    program.rest = commands[named].rest;
+    program.about = command_table[named].about;
+    program.rest = command_table[named].rest;
     set.program = strdup(argv[0]);
     set.command_line = quote_command(argc, argv);
     if (set.program == NULL || set.command_line == NULL) {
