@@ -443,14 +443,15 @@ enum pupil_end pupil_start(struct pupil *pupil, const char *path, unsigned shift
     return end;
 }
 
-/* The kernel forgets the few pages that are in use: faster than to overwrite them all. */
+/* Before the first question the kernel forgets the few pages of all papers that are in use: faster
+ * than to overwrite them all. */
 struct paper *pupil_paper(struct pupil *pupil) {
-    struct paper *paper = &pupil->papers[pupil->asked++];
+    const size_t size = PAPERS * sizeof *pupil->papers;
 
-    assert(pupil->asked <= PAPERS);
-    if (madvise(paper, sizeof *paper, MADV_REMOVE) != 0)
-        memset(paper, 0, sizeof *paper);
-    return paper;
+    assert(pupil->asked < PAPERS);
+    if (pupil->asked == 0 && madvise(pupil->papers, size, MADV_REMOVE) != 0)
+        memset(pupil->papers, 0, size);
+    return &pupil->papers[pupil->asked++];
 }
 
 static uint32_t count_answers(const struct pupil *pupil, uint32_t asked) {

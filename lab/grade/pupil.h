@@ -27,6 +27,7 @@
 
 #define PAPER_TRACE (8 * TRACE_TEXT)
 
+/* The small members come first: then a short sale uses few pages. */
 struct paper {
     /* The question. */
     bool is_prepare; /* about the strategy's preparation, not about a sale */
@@ -35,14 +36,14 @@ struct paper {
     uint32_t shift;      /* moves the sale and its stack */
     uint32_t rehearsals; /* how often the player plays this sale before it answers */
     uint32_t replies_count;
-    struct reply replies[PAPER_CALLS];
     /* The answer: one call more than there are replies. */
     uint32_t is_answered;
     uint32_t calls_count;
-    struct call calls[PAPER_CALLS];
     char message[MESSAGE_BYTES]; /* of the sale, if the last call is END */
     struct crash crash;          /* or this: the student's code ended its process */
     char trace[PAPER_TRACE];     /* the texts shown since the call before, each with its NUL */
+    struct reply replies[PAPER_CALLS];
+    struct call calls[PAPER_CALLS];
 };
 
 /* The pupil's first word: the result of student_load(), and the numbers of the strategy. */
