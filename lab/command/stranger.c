@@ -6,9 +6,12 @@
 #include "plan.h"
 #include "student.h"
 #include "utf8.h"
+#include "values.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 static struct {
     struct student_file file;
@@ -54,10 +57,13 @@ int stranger_load(const char *command, const char *path, const volatile bool *is
     struct pupil_hello hello;
     struct why why;
     const enum student_end built = student_build(path, path, &stranger.file);
+    struct values values;
     enum pupil_end met;
 
     if (built != STUDENT_OK)
         return stranger_refuse(command, built, stranger.file.message);
+    if (values_read(&values, path, 0) != 0)
+        return stranger_refuse(command, STUDENT_BROKEN, strerror(errno));
     met = pupil_start(&stranger.pupil, stranger.file.object, 0, is_interrupted, &hello, &why);
     if (met != PUPIL_OK)
         return print_end(path, plan_end_of(met), why.text);
@@ -66,7 +72,7 @@ int stranger_load(const char *command, const char *path, const volatile bool *is
         (void)why_set(&why, "%.400s: %s", path, hello.why);
         return stranger_refuse(command, hello.loaded, why.text);
     }
-    plan_begin(&stranger.plan, &stranger.pupil, &hello);
+    plan_begin(&stranger.plan, &stranger.pupil, &hello, values.seed);
     stranger.plan.most_calls = UINT64_MAX; /* Ctrl-C ends it */
     *strategy = &stranger.plan.strategy;
     return 0;

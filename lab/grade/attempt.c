@@ -328,10 +328,12 @@ static void attempt_try_values(struct pupil *other) {
 
 /* It holds under our ids. Another pupil has others. */
 static void attempt_ask_again(struct pupil *other) {
+    attempt_try_values(other);
+    if (at.attempt->end != ATTEMPT_HOLDS)
+        return;
     plan_ask_again(&at.plan, other, &at.exploration.setup.options, AGAIN_LEAST);
     if (at.plan.end != PLAN_OK)
         attempt_tell_plan();
-    attempt_try_values(other);
 }
 
 void attempt_make_plain(char *text) {
@@ -343,7 +345,7 @@ void attempt_make_plain(char *text) {
 
 static void attempt_with(struct pupil *pupil, const struct pupil_hello *hello,
                          struct pupil *other) {
-    plan_begin(&at.plan, pupil, hello);
+    plan_begin(&at.plan, pupil, hello, at.values->seed);
     if (attempt_set_up(at.check)) {
         attempt_explore();
         if (at.attempt->end == ATTEMPT_HOLDS)

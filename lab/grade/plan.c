@@ -1,7 +1,7 @@
 /* Grows the tree of a plan, sells by it, and asks for its branches again. */
 #include "plan.h"
 
-#include "names.h"
+#include "clock.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -57,9 +57,9 @@ static void write_replies(struct paper *paper, const struct plan_node *parent,
     }
 }
 
-/* Write a question: the sale up to `node`. */
+/* Write a question, under these names: the sale up to `node`. */
 static struct paper *write_question(struct pupil *pupil, const struct sale_options *options,
-                                    const struct plan_node *node) {
+                                    const struct plan_node *node, const struct names *names) {
     struct paper *paper = pupil_paper(pupil);
 
     paper->is_prepare = node->is_prepare;
@@ -67,6 +67,10 @@ static struct paper *write_question(struct pupil *pupil, const struct sale_optio
     memcpy(paper->instance, node->instance, sizeof paper->instance);
     paper->options = *options;
     write_replies(paper, node->parent, &node->reply);
+    names_replace(names, paper->order_id, false);
+    names_replace(names, paper->instance, false);
+    for (uint32_t i = 0; i < paper->replies_count; i++)
+        names_show(names, &paper->replies[i]);
     return paper;
 }
 
@@ -77,6 +81,12 @@ static bool plan_has_answer(struct plan *plan, struct pupil *pupil) {
     return plan->end == PLAN_OK;
 }
 
+/* Read the calls of an answer under the tree's names. */
+static void take_back(struct paper *paper, const struct names *names) {
+    for (uint32_t i = 0; i < paper->calls_count && i < PAPER_CALLS; i++)
+        names_take_back(names, &paper->calls[i]);
+}
+
 /* True if the calls on the paper are those of the tree, up to `node`. */
 static bool is_as_planned(const struct paper *paper, const struct plan_node *node) {
     for (; node != NULL; node = node->parent)
@@ -85,6 +95,7 @@ static bool is_as_planned(const struct paper *paper, const struct plan_node *nod
     return true;
 }
 
+#define TRIES      20 /* to find names that the file's text has not */
 #define REHEARSALS 10 /* a sale comes after less than 2^10 others in its process */
 #define DIFFERS                                                                                    \
     "after the same answers of the store it did something else: it looks at memory that is not "   \
@@ -149,29 +160,34 @@ static struct plan_node *add_node(struct plan *plan, const struct sale *sale,
     return node;
 }
 
-static void copy_texts(struct plan_node *node, const char *message, const char *trace) {
+static void copy_texts(struct plan_node *node, const char *message, const char *trace,
+                       const struct names *names) {
     memcpy(node->message, message, sizeof node->message - 1);
+    names_replace(names, node->message, true);
     if (trace != NULL && trace[0] != '\0' && (node->trace = malloc(PAPER_TRACE)) != NULL) {
         memcpy(node->trace, trace, PAPER_TRACE);
         memset(node->trace + PAPER_TRACE - 2, 0, 2);
     }
+    for (char *text = node->trace; text != NULL && *text != '\0'; text += strlen(text) + 1)
+        names_replace(names, text, true);
 }
 
 /* Ask the pupil for the call of a node of the first order. It may be NULL: there is no room. */
 static struct plan_node *plan_ask(struct plan *plan, const struct sale *sale,
                                   struct plan_node *node) {
-    const struct paper *paper;
+    struct paper *paper;
 
     if (node == NULL)
         return &given_up;
-    paper = write_question(plan->pupil, sale->options, node);
+    paper = write_question(plan->pupil, sale->options, node, &plan->names);
     if (!plan_has_answer(plan, plan->pupil))
         return &given_up;
+    take_back(paper, &plan->names);
     if (paper->calls_count != node->depth + 1 || !is_as_planned(paper, node->parent))
         return plan_fail(plan, PLAN_DIFFERS, DIFFERS);
     node->asked = node;
     node->call = paper->calls[node->depth];
-    copy_texts(node, paper->message, paper->trace);
+    copy_texts(node, paper->message, paper->trace, &plan->names);
     return add_node(plan, sale, node);
 }
 
@@ -184,10 +200,7 @@ static struct plan_node *plan_copy(struct plan *plan, const struct sale *sale,
     node->asked = asked;
     node->call = asked->call;
     names_take_back(names, &node->call);
-    copy_texts(node, asked->message, asked->trace);
-    names_replace(names, node->message, true);
-    for (char *text = node->trace; text != NULL && *text != '\0'; text += strlen(text) + 1)
-        names_replace(names, text, true);
+    copy_texts(node, asked->message, asked->trace, names);
     return add_node(plan, sale, node);
 }
 
@@ -204,15 +217,15 @@ static struct plan_node *find_child(const struct plan_node *node, const struct r
 static struct plan_node *plan_first(struct plan *plan, const struct sale *sale, int index,
                                     bool is_prepare) {
     struct plan_node **asked = &plan->roots[is_prepare], **root = asked + 2 * index, *node;
-    struct names names;
+    struct names *names = &plan->exchanged;
 
     if (*root != NULL)
         return *root;
     if (*asked == NULL) {
-        char first[TOKEN_TEXT];
+        char first[TOKEN_TEXT], instance[TOKEN_TEXT];
 
-        names_first_order(first);
-        node = plan_ask(plan, sale, make_root(plan, 0, is_prepare, first, NAMES_FIRST_INSTANCE));
+        names_first(first, instance);
+        node = plan_ask(plan, sale, make_root(plan, 0, is_prepare, first, instance));
         if (node == &given_up)
             return node;
         *asked = node;
@@ -220,8 +233,8 @@ static struct plan_node *plan_first(struct plan *plan, const struct sale *sale, 
     if (*root == NULL) {
         node = make_root(plan, index, is_prepare, sale->order_id, sale->instance);
         if (node != NULL)
-            names_exchange(&names, node->order_id, node->index, node->instance);
-        node = plan_copy(plan, sale, node, *asked, &names);
+            names_exchange(names, node->order_id, node->index, node->instance);
+        node = plan_copy(plan, sale, node, *asked, names);
         if (node == &given_up)
             return node;
         *root = node;
@@ -232,19 +245,19 @@ static struct plan_node *plan_first(struct plan *plan, const struct sale *sale, 
 static struct plan_node *plan_next(struct plan *plan, const struct sale *sale,
                                    struct plan_node *node, const struct reply *reply) {
     struct plan_node *child = find_child(node, reply), *asked;
+    struct names *names = &plan->exchanged;
     struct reply shown = *reply;
-    struct names names;
 
     if (child != NULL)
         return child;
     if (node->asked == node)
         return plan_ask(plan, sale, make_child(plan, node, reply));
-    names_exchange(&names, node->order_id, node->index, node->instance);
-    names_show(&names, &shown);
+    names_exchange(names, node->order_id, node->index, node->instance);
+    names_show(names, &shown);
     asked = find_child(node->asked, &shown);
     if (asked == NULL)
         asked = plan_ask(plan, sale, make_child(plan, node->asked, &shown));
-    return asked != &given_up ? plan_copy(plan, sale, make_child(plan, node, reply), asked, &names)
+    return asked != &given_up ? plan_copy(plan, sale, make_child(plan, node, reply), asked, names)
                               : asked;
 }
 
@@ -305,7 +318,8 @@ static void make_room(struct plan *plan) {
         (void)munmap(room, size);
 }
 
-void plan_begin(struct plan *plan, struct pupil *pupil, const struct pupil_hello *hello) {
+void plan_begin(struct plan *plan, struct pupil *pupil, const struct pupil_hello *hello,
+                uint64_t seed) {
     *plan = (struct plan){.pupil = pupil,
                           .most_calls = PLAN_CALLS,
                           .strategy = {.name = "exercise",
@@ -319,6 +333,7 @@ void plan_begin(struct plan *plan, struct pupil *pupil, const struct pupil_hello
                                        .default_handover = hello->default_handover,
                                        .sell = plan_sell,
                                        .prepare = hello->has_prepare ? plan_prepare : NULL}};
+    names_choose(&plan->names, seed, NAMES_STRANGE, 0);
     selling = plan;
     make_room(plan);
 }
@@ -400,37 +415,40 @@ static void shift_call_back(struct call *call, const struct call *planned,
 /* A sale that is asked for again: its end, and the seed of its names. */
 struct again {
     const struct plan_node *node;
-    uint64_t seed;
-    bool has_own_names;
+    uint64_t seed, now_ms;
+    enum names_form form; /* STRANGE: as in the tree */
 };
 
-static void again_names(const struct again *again, struct names *names) {
-    uint64_t seed = again->seed;
-
-    names->count = 0;
-    if (!again->has_own_names)
-        names_choose(names, &seed);
+static bool is_ambiguous(const struct plan_node *node, const struct names *names) {
+    while (node != NULL && !names_are_in(names, &node->call))
+        node = node->parent;
+    return node != NULL;
 }
 
-static void write_again(struct pupil *pupil, const struct sale_options *options,
-                        const struct again *again) {
-    struct paper *paper = write_question(pupil, options, again->node);
-    struct names names;
-
-    again_names(again, &names);
-    paper->shift = (uint32_t)again->seed;
-    names_replace(&names, paper->order_id, false);
-    names_replace(&names, paper->instance, false);
-    for (uint32_t i = 0; i < paper->replies_count; i++)
-        names_show(&names, &paper->replies[i]);
+/* Choose other names if the file has one of these in its own text. */
+static void again_names(const struct plan *plan, const struct again *again, struct names *names) {
+    if (again->form == NAMES_STRANGE) {
+        *names = plan->names;
+        return;
+    }
+    names_choose(names, again->seed, again->form, again->now_ms);
+    for (uint64_t i = 1; i < TRIES && is_ambiguous(again->node, names); i++)
+        names_choose(names, again->seed + i, again->form, again->now_ms);
 }
 
-static bool is_same_again(struct paper *paper, const struct again *again) {
+static void write_again(const struct plan *plan, struct pupil *pupil,
+                        const struct sale_options *options, const struct again *again) {
     struct names names;
 
-    again_names(again, &names);
-    for (uint32_t i = 0; i < paper->calls_count && i < PAPER_CALLS; i++)
-        names_take_back(&names, &paper->calls[i]);
+    again_names(plan, again, &names);
+    write_question(pupil, options, again->node, &names)->shift = (uint32_t)again->seed;
+}
+
+static bool is_same_again(const struct plan *plan, struct paper *paper, const struct again *again) {
+    struct names names;
+
+    again_names(plan, again, &names);
+    take_back(paper, &names);
     return paper->calls_count == again->node->depth + 1 && is_as_planned(paper, again->node);
 }
 
@@ -440,12 +458,12 @@ static bool ask_again(struct plan *plan, struct pupil *pupil, const struct sale_
     bool is_same = true;
 
     for (uint32_t i = 0; i < count; i++)
-        write_again(pupil, options, &asked[i]);
+        write_again(plan, pupil, options, &asked[i]);
     pupil->papers[0].rehearsals = 1U << asked[0].seed % REHEARSALS;
     if (!plan_has_answer(plan, pupil))
         return false;
     for (uint32_t i = 0; i < count && is_same; i++)
-        is_same = is_same_again(&pupil->papers[i], &asked[i]);
+        is_same = is_same_again(plan, &pupil->papers[i], &asked[i]);
     return is_same;
 }
 
@@ -454,7 +472,7 @@ static void tell_what_differs(struct plan *plan, struct pupil *pupil,
                               const struct sale_options *options, struct again *asked,
                               uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
-        asked[i].has_own_names = true;
+        asked[i].form = NAMES_STRANGE;
     if (ask_again(plan, pupil, options, asked, count))
         (void)plan_fail(plan, PLAN_DIFFERS,
                         "it does something else for another order id, token or instance: it may "
@@ -476,11 +494,21 @@ static const struct plan_node *next_end(const struct plan *plan, const struct pl
     return node;
 }
 
+/* In turns: under some names, and then under these names mirrored. */
+static struct again choose_again(const struct plan_node *node, uint64_t seed, size_t number,
+                                 size_t ends) {
+    const bool is_mirrored = number / ends % 2 != 0;
+
+    seed += number - (is_mirrored ? ends : 0);
+    return (struct again){node, names_random(&seed), (uint64_t)(clock_wall_us() / 1000),
+                          is_mirrored ? NAMES_MIRRORED : NAMES_LIVE};
+}
+
 void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_options *options,
                     size_t least) {
     const struct plan_node *node = NULL;
     struct again asked[PAPERS];
-    size_t wanted = 0;
+    size_t ends = 0, wanted;
     uint64_t seed;
 
     if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed) {
@@ -488,22 +516,23 @@ void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_op
         return;
     }
     for (const struct plan_node *each = plan->nodes; each != NULL; each = each->next)
-        wanted += is_end(each) ? 2 : 0;
-    assert(wanted > 0); /* it holds, so it sold */
-    wanted = wanted > least ? wanted : least;
+        ends += is_end(each);
+    assert(ends > 0); /* it holds, so it sold */
+    wanted = 2 * ends > least ? 2 * ends : least;
     for (size_t done = 0; done < wanted && plan->end == PLAN_OK; done += PAPERS) {
-        for (int i = 0; i < PAPERS; i++) {
+        for (size_t i = 0; i < PAPERS; i++) {
             node = next_end(plan, node);
-            asked[i] = (struct again){node, names_random(&seed), false};
+            asked[i] = choose_again(node, seed, done + i, ends);
         }
         if (!ask_again(plan, other, options, asked, PAPERS) && plan->end == PLAN_OK)
             tell_what_differs(plan, other, options, asked, PAPERS);
     }
 }
 
-static void write_other(struct pupil *pupil, const struct sale_options *options,
-                        const struct plan_node *node, const struct plan_shift *by) {
-    struct paper *paper = write_question(pupil, options, node);
+static void write_other(const struct plan *plan, struct pupil *pupil,
+                        const struct sale_options *options, const struct plan_node *node,
+                        const struct plan_shift *by) {
+    struct paper *paper = write_question(pupil, options, node, &plan->names);
 
     for (uint32_t i = 0; i < paper->replies_count; i++)
         shift_reply(&paper->replies[i], by);
@@ -511,10 +540,11 @@ static void write_other(struct pupil *pupil, const struct sale_options *options,
 
 /* A hash of the first call of the sale up to `node` that is another one with larger numbers. 0: there
  * is none. */
-static uint64_t first_other_call(struct paper *paper, const struct plan_node *node,
-                                 const struct plan_shift *by) {
+static uint64_t first_other_call(const struct plan *plan, struct paper *paper,
+                                 const struct plan_node *node, const struct plan_shift *by) {
     uint64_t found = 0;
 
+    take_back(paper, &plan->names);
     if (paper->calls_count != node->depth + 1)
         return 1;
     for (; node != NULL; node = node->parent) {
@@ -553,7 +583,7 @@ static size_t ask_others(struct plan *plan, struct pupil *other, const struct sa
     enum pupil_end end;
 
     for (size_t i = first; i < plan->sale_count; i++)
-        write_other(other, options, plan->sales[i], by);
+        write_other(plan, other, options, plan->sales[i], by);
     end = pupil_ask(other, &plan->why);
     if (end == PUPIL_STOPPED || end == PUPIL_BROKEN) {
         plan->end = plan_end_of(end);
@@ -561,7 +591,7 @@ static size_t ask_others(struct plan *plan, struct pupil *other, const struct sa
     }
     for (size_t i = 0; i <= other->answered && first + i < plan->sale_count; i++) {
         found = i < other->answered
-                    ? first_other_call(&other->papers[i], plan->sales[first + i], by)
+                    ? first_other_call(plan, &other->papers[i], plan->sales[first + i], by)
                     : (uint64_t)end + 1;
         if (found != 0)
             *hash = model_mix(*hash + first + i + 1, &found, sizeof found) | 1;

@@ -7,9 +7,10 @@
  * what a sale does next. A check asks for tens to hundreds of nodes, while it runs thousands of
  * schedules.
  *
- * All questions are about the first order. Another order does the same, with its own id, tokens and
- * instance in place of those of the first one. So the student's code cannot tell one order from
- * another, and most questions are asked once for all of them.
+ * All questions are about the first order, under names that the file cannot know (names.h). Another
+ * order does the same, with its own id, tokens and instance in place of those of the first one. So
+ * the student's code cannot tell one order from another, and most questions are asked once for all of
+ * them.
  *
  * plan_ask_again() asks for each way through the tree again, with other ids, tokens and addresses,
  * after other sales in the same process. A file that then does something else looks at them. */
@@ -17,6 +18,7 @@
 #define LAB_PLAN_H
 
 #include "model.h"
+#include "names.h"
 #include "pupil.h"
 
 #define PLAN_NODES 20000
@@ -40,6 +42,8 @@ struct plan {
     struct pupil *pupil;
     /* The first call of each order, and of its preparation. */
     struct plan_node *roots[2 * (MODEL_ORDERS + 1)];
+    struct names names;      /* that the pupil sees in the questions of the tree */
+    struct names exchanged;  /* of the order that sells now; large for a fiber's stack */
     struct plan_node *room;  /* for PLAN_NODES */
     struct plan_node *nodes; /* all of them, the newest first */
     size_t count;
@@ -54,8 +58,10 @@ struct plan {
 
 /* How a plan ends if its pupil ends so. */
 enum plan_end plan_end_of(enum pupil_end end);
-/* Begin a plan for the strategy that said `hello`. Only one plan sells at a time. */
-void plan_begin(struct plan *plan, struct pupil *pupil, const struct pupil_hello *hello);
+/* Begin a plan for the strategy that said `hello`. Only one plan sells at a time. The seed chooses
+ * the names that the pupil sees. The file must not know them. */
+void plan_begin(struct plan *plan, struct pupil *pupil, const struct pupil_hello *hello,
+                uint64_t seed);
 /* Ask `other` for each way through the tree again, from its begin to its end: each way twice, and at
  * least `least` questions. Sets plan->end and plan->why. */
 void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_options *options,

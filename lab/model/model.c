@@ -27,7 +27,7 @@ static int model_deal(struct sale *base) {
 static void model_random_token(struct sale *base, char token[TOKEN_TEXT]) {
     struct model_sale *sale = model_of(base);
 
-    (void)snprintf(token, TOKEN_TEXT, "%04x%036x", (unsigned)sale->index + 1, ++sale->tokens);
+    (void)snprintf(token, TOKEN_TEXT, MODEL_TOKEN, (unsigned)sale->index + 1, ++sale->tokens);
 }
 
 /* ---- operations without a file of their own */
@@ -183,8 +183,7 @@ void model_begin(struct model_world *world) {
         sale->worked_ms = 0;
         sale->prolongs = false;
         if (sale->order_id[0] == '\0') /* once, not for each schedule */
-            (void)snprintf(sale->order_id, sizeof sale->order_id, "00000000-0000-7000-8000-%012d",
-                           i + 1);
+            (void)snprintf(sale->order_id, sizeof sale->order_id, MODEL_ORDER_ID, i + 1);
         sale->message[0] = '\0';
         sale->sale = (struct sale){.ops = &ops,
                                    .options = &world->setup.options,
@@ -194,7 +193,7 @@ void model_begin(struct model_world *world) {
     }
     for (int i = 0; i < setup->instances; i++) {
         if (world->instances[i][0] == '\0')
-            (void)snprintf(world->instances[i], sizeof world->instances[i], "inventory-%d", i + 1);
+            (void)snprintf(world->instances[i], sizeof world->instances[i], MODEL_INSTANCE, i + 1);
         world->state.dealt[i] = (uint8_t)(i % setup->options.shards);
     }
     if (setup->strategy != NULL && setup->strategy->prepare != NULL)

@@ -24,6 +24,12 @@
 #define MODEL_NEVER     INT64_MAX
 #define MODEL_FIRST     (1 << 30) /* the most that a row's version or fence begins with */
 
+/* The names of an order, with its number from 1; of its tokens, with that number and theirs; and of an
+ * instance. In a token there are too few zeros for the end of an id. */
+#define MODEL_ORDER_ID "00000000-0000-7000-8000-%012d"
+#define MODEL_TOKEN    "%04x0fffffffffffffffffffffffffffffff%04x"
+#define MODEL_INSTANCE "inventory-%d"
+
 /* The subject of an exploration. The caller owns what the pointers lead to and keeps it valid. */
 struct model_setup {
     const struct strategy *strategy;
