@@ -384,7 +384,8 @@ static void tell_tightest_twins(struct counterexample *example, const struct jud
 static void tell_undersell(struct counterexample *example, const struct judge *judge) {
     assert(judge->refused_last != NULL);
     example_tell_outcome(example, judge->refused_last, record_key(judge->refused_last));
-    counterexample_say(example, "At the end %" PRId64 " units are left in the stock.", judge->left);
+    counterexample_say(example, "At the end %" PRId64 " unit%s left in the stock.", judge->left,
+                       judge->left == 1 ? " is" : "s are");
     counterexample_say(example, "They were never sold, so they were in the stock when "
                                 "A was told sold out: a contradiction.");
 }
@@ -460,8 +461,8 @@ static void tell_stuck(struct counterexample *example, const struct judge *judge
     example_tell_turned_away(example, stuck);
     counterexample_say(example,
                        "No server was known to be down then, and at the end %" PRId64
-                       " units are left in the stock: a contradiction.",
-                       judge->left);
+                       " unit%s left in the stock: a contradiction.",
+                       judge->left, judge->left == 1 ? " is" : "s are");
 }
 
 static void tell_yes(struct counterexample *example, const struct judge *judge,

@@ -99,7 +99,7 @@ static void test_sold_out_while_units_are_left_is_an_undersell(void **state) {
     sold(1, 2, 0);
     end(2, OUTCOME_SOLD_OUT, 3);
     assert_told(1U << ANOMALY_UNDERSELL,
-                "At the end 1 units are left in the stock. They were never sold, so they were "
+                "At the end 1 unit is left in the stock. They were never sold, so they were "
                 "in the stock when C was told sold out: a contradiction.");
 }
 

@@ -271,6 +271,7 @@ static const struct sentence {
     {"%" SCNd64 " requests were told sold out, and %" SCNd64 " units are left%n", "nn",
      refused_and_left},
     {"At the end %" SCNd64 " units are left in the stock.%n", "n", left_at_end},
+    {"At the end %" SCNd64 " unit is left in the stock.%n", "n", left_at_end},
     {"%" SCNd64 " left + %" SCNd64 " units sold is %" SCNd64 ", and the stock was %" SCNd64 "%n",
      "nnnn", sums_without_returned},
     {"%" SCNd64 " left + %" SCNd64 " unit sold is %" SCNd64 ", and the stock was %" SCNd64 "%n",
