@@ -6,10 +6,10 @@ equivalent for its chapter, and must pass.
 
 WRONG, EQUIVALENT = True, False
 STRATEGIES = "strategies"
-ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN, EIGHT, NINE, TEN, ELEVEN, TWELVE, FOURTEEN = (
+ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN, EIGHT, NINE, TEN, ELEVEN, TWELVE, FOURTEEN, FIFTEEN = (
     f"lab/{name}/answer.c" for name in ("01-oversell", "02-mutex", "03-setnx", "04-ttl", "05-owner", "06-renewal", "07-fencing",
                                         "08-replication", "09-sessions", "10-rows", "11-shards", "12-throughput",
-                                        "14-no-answer"))
+                                        "14-no-answer", "15-cart"))
 TAKE = "return store_take_stock(sale, 0);"
 UNDER_ANY = "    outcome = read_then_write(sale, 0, GUARD_ANY, lock);\n    store_unlock(sale, lock, outcome);\n"
 WON = "    outcome = read_then_write(sale, 0, GUARD_ANY, NULL);\n"
@@ -207,6 +207,23 @@ MUTANTS = [
     ("no guard", FOURTEEN, "GUARD_VERSION", "GUARD_ANY", 14, WRONG),
     ("compares the count", FOURTEEN, "GUARD_VERSION", "GUARD_VALUE", 14, EQUIVALENT),
 
+    ("does not sort", FIFTEEN, "    sort(rows);\n", "", 15, WRONG),
+    ("sorts backwards", FIFTEEN, "first <= rows[1]", "first >= rows[1]", 15, EQUIVALENT),
+    ("writes one product", FIFTEEN, "return outcome == OUTCOME_SOLD ? store_write_stock(sale, &seen[1], GUARD_ANY, NULL) : outcome;",
+     "return outcome;", 15, WRONG),
+    ("reads the second product without a look at its count", FIFTEEN, "take(sale, rows[1], &seen[1])",
+     "store_read_stock(sale, rows[1], &seen[1])", 15, WRONG),
+    ("never sold out", FIFTEEN, "seen->available <= 0", "false", 15, WRONG),
+    ("turns away when a product is sold out", FIFTEEN, "OUTCOME_SOLD_OUT : outcome", "OUTCOME_BUSY : outcome", 15, WRONG),
+    ("does not wait", FIFTEEN, "ROW_WAIT", "ROW_NOWAIT", 15, WRONG),
+    ("skips a row that is held", FIFTEEN, "ROW_WAIT", "ROW_SKIP_LOCKED", 15, WRONG),
+    ("does not work", FIFTEEN, "    store_work(sale);\n", "", 15, WRONG),
+    ("SERIALIZABLE without another attempt", FIFTEEN, "READ_COMMITTED", "SERIALIZABLE", 15, WRONG),
+    ("leaves its transaction open", FIFTEEN, "store_end(sale, sell_both(sale, rows))", "sell_both(sale, rows)", 15, WRONG),
+    ("a version beside the lock", FIFTEEN, "GUARD_ANY", "GUARD_VERSION", 15, EQUIVALENT),
+    ("works between the locks", FIFTEEN, "        outcome = take(sale, rows[1], &seen[1]);\n",
+     "{ store_work(sale); outcome = take(sale, rows[1], &seen[1]); }\n", 15, EQUIVALENT),
+
     ("READ COMMITTED for SERIALIZABLE", f"{STRATEGIES}/postgres/pg_serializable.c", "SERIALIZABLE);", "READ_COMMITTED);", 10, WRONG),
     ("commits after a refused write", f"{STRATEGIES}/postgres/pg_serializable.c",
      "return store_end(sale, read_then_write(sale, 0, GUARD_ANY, NULL));",
@@ -224,7 +241,7 @@ MUTANTS = [
 
 SELL = "static enum outcome sell(struct sale *sale) {"
 END = "const struct strategy strategy_exercise ="
-ANSWERS = (ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN, EIGHT, NINE, TEN, ELEVEN, TWELVE, FOURTEEN)
+ANSWERS = (ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN, EIGHT, NINE, TEN, ELEVEN, TWELVE, FOURTEEN, FIFTEEN)
 NUMBERS = {answer: int(answer.split("/")[1][:2]) for answer in ANSWERS}
 
 

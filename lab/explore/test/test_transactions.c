@@ -85,6 +85,57 @@ static void test_of_two_that_wait_for_each_other_one_is_refused(void **state) {
     assert_int_equal(trial_told[2], 1U << OUTCOME_SOLD);
 }
 
+/* ---- carts */
+
+static enum outcome sell_cart(struct sale *sale) {
+    int rows[2];
+    enum outcome outcome = store_begin(sale, READ_COMMITTED);
+
+    assert_int_equal(outcome, OUTCOME_OK);
+    store_cart(sale, rows);
+    for (int i = 0; i < 2 && (outcome == OUTCOME_OK || outcome == OUTCOME_SOLD); i++) {
+        struct stock_row row;
+
+        outcome = store_read_for_update(sale, rows[i], ROW_WAIT, &row);
+        if (outcome == OUTCOME_OK)
+            outcome = row.available > 0 ? store_write_stock(sale, &row, GUARD_VERSION, NULL)
+                                        : OUTCOME_SOLD_OUT;
+    }
+    return store_end(sale, outcome);
+}
+
+static bool is_no_cart_half(const struct model_world *world) {
+    const struct model_state *state = &world->state;
+    int count = 0;
+
+    for (int i = 0; i <= world->setup.orders; i++) {
+        if (state->sold[i].is_there != state->seconds[i].sold.is_there ||
+            (state->sold[i].is_there && state->sold[i].shard == state->seconds[i].sold.shard))
+            return false;
+        count += state->sold[i].is_there;
+    }
+    return state->rows[0].available == 2 - count && state->rows[1].available == 1 - count;
+}
+
+/* A crash may strike before the commit arrives, and its reply may be lost. */
+static void test_a_cart_is_sold_whole_or_not_at_all(void **state) {
+    struct trial trial = {.sell = sell_cart,
+                          .orders = 2,
+                          .stock = 3,
+                          .shards = 2,
+                          .is_cart = true,
+                          .wait_ms = 10000,
+                          .is_right = is_no_cart_half};
+
+    assert_int_equal(explore_trial(&trial), 0);
+    assert_int_equal(trial_told[0],
+                     1U << OUTCOME_SOLD | 1U << OUTCOME_CONFLICT | 1U << OUTCOME_SOLD_OUT);
+    assert_int_equal(trial_told[2], 1U << OUTCOME_SOLD_OUT);
+    trial.faults = 1U << FAULT_CRASH | 1U << FAULT_LOST_REPLY | 1U << FAULT_PAUSE;
+    assert_int_equal(explore_trial(&trial), 0);
+    assert_table_leaves_nothing_out(trial);
+}
+
 /* ---- serializable */
 
 /* Each order sells from one row if the other row has units. So the last two units must not both be
@@ -230,6 +281,7 @@ int main(void) {
         cmocka_unit_test(test_a_sale_checks_its_guard_again_after_the_wait),
         cmocka_unit_test(test_a_write_without_a_guard_overwrites_a_commit),
         cmocka_unit_test(test_of_two_that_wait_for_each_other_one_is_refused),
+        cmocka_unit_test(test_a_cart_is_sold_whole_or_not_at_all),
         cmocka_unit_test(test_serializable_transactions_do_not_write_what_others_read),
         cmocka_unit_test(test_a_holder_that_stands_still_loses_the_row),
         cmocka_unit_test(test_a_value_that_came_back_deceives_and_a_version_does_not),

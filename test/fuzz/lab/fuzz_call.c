@@ -1,5 +1,6 @@
 /* The calls that a student's process writes on its paper (lab/grade/call.h): two sales make them on
- * the model. Eight bytes are a call. Those that are not possible end the sale. */
+ * the model. The first byte has the faults, and its highest bit makes a sale a cart. Eight bytes are
+ * a call. An impossible one ends the sale. */
 #include "call.h"
 #include "explore.h"
 #include "fuzz.h"
@@ -71,7 +72,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                              .sell = sell};
     struct exploration exploration = {
         .setup = {.strategy = &strategy,
-                  .options = {.shards = 2, .ttl_ms = 2000, .wait_ms = 1000},
+                  .options = {.shards = 2,
+                              .ttl_ms = 2000,
+                              .wait_ms = 1000,
+                              .is_cart = size > 0 && data[0] >> 7 != 0},
                   .orders = 2,
                   .instances = 2,
                   .stock = 3,

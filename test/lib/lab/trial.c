@@ -50,6 +50,7 @@ unsigned explore_trial(const struct trial *trial) {
                               .ttl_ms = trial->ttl_ms > 0 ? trial->ttl_ms : 10000,
                               .work_ms = trial->work_ms,
                               .returns_to_count = trial->returns_to_count,
+                              .is_cart = trial->is_cart,
                               .replicas = trial->replicas},
                   .orders = trial->orders > 0 ? trial->orders : 3,
                   .instances = trial->instances > 0 ? trial->instances : 2,

@@ -19,6 +19,7 @@ struct trial {
     int64_t work_ms;
     int replicas;
     bool returns_to_count;
+    bool is_cart;  /* with 2 shards */
     bool is_naive; /* explore without a table of states */
     /* Or NULL. With it explore_trial() does not look for FLAW_STUCK. */
     bool (*is_right)(const struct model_world *world);
