@@ -1,4 +1,4 @@
-"""lab grade --class: thirty students with twelve chapters, beside a loop of one's own over the students."""
+"""lab grade --class: thirty students with all chapters, beside a loop of one's own over the students."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
 """Plays the chapters of lab/ like a student, without chapter 13: the exercise fails and gets advice, each hint gets further, and the answer
-passes. Only two runs of chapter 1 use servers. Each command of scripts/lab runs once."""
+passes. Only runs of chapters 1, 12 and 14 use servers. Each command of scripts/lab runs once."""
 
 import concurrent.futures
 import contextlib
@@ -428,6 +428,17 @@ class Commands(unittest.TestCase):
         self.assertRegex(said, r'(?m)^  [\d:.]+ inventory-1 order \S+ says "I come"$')
         status = subprocess.run([ROOT / "scripts/stack", "status"], env=self.env, capture_output=True, text=True)
         self.assertNotRegex(status.stdout, r" pid \d")
+
+    def test_a_lost_answer_is_an_orphan_unless_the_customer_or_the_sale_asks_again(self):
+        for file, arguments, code, says in [("exercise.c", (), 1, r"exercise +VIOLATED ORPHAN +60/60"),
+                                            ("exercise.c", ("--dup-rate", "0"), (0, 2), "ORPHAN"),
+                                            ("answer.c", (), (0, 2), "ORPHAN")]:
+            with self.subTest(file, arguments=arguments):
+                self.lab("reset", "14")
+                self.mine("14-no-answer").write_text((ROOT / "lab/14-no-answer" / file).read_text())
+                told = self.lab("run", "14", *arguments, code=code)
+                self.assertIn("fired: after-write error at inventory-1", told)
+                (self.assertRegex if code == 1 else self.assertNotRegex)(told, says)
 
     def test_a_number_to_reach_is_relative_to_the_answer(self):
         self.assertIn("chapter 1 has no number to reach", self.lab("run", "1", "--reach", code=64))
