@@ -95,7 +95,7 @@ static bool is_as_planned(const struct paper *paper, const struct plan_node *nod
     return true;
 }
 
-#define TRIES      20 /* to find names that the file's text has not */
+#define TRIES      50 /* to find names that the file's text has not */
 #define REHEARSALS 10 /* a sale comes after less than 2^10 others in its process */
 #define DIFFERS                                                                                    \
     "after the same answers of the store it did something else: it looks at memory that is not "   \
@@ -432,8 +432,9 @@ static void again_names(const struct plan *plan, const struct again *again, stru
         return;
     }
     names_choose(names, again->seed, again->form, again->now_ms);
-    for (uint64_t i = 1; i < TRIES && is_ambiguous(again->node, names); i++)
-        names_choose(names, again->seed + i, again->form, again->now_ms);
+    for (uint64_t i = 1; i <= TRIES && is_ambiguous(again->node, names); i++)
+        names_choose(names, again->seed + i, i < TRIES ? again->form : NAMES_STRANGE,
+                     again->now_ms);
 }
 
 static void write_again(const struct plan *plan, struct pupil *pupil,
