@@ -310,6 +310,8 @@ static void try_value(struct pupil *other, const struct model_setup *first, int3
 
     from[0].version = from[0].fence = value;
     from[1].stock += (int)count * first->options.shards;
+    /* With a unit for each customer the last one may wait too long. */
+    from[1].serves_all = first->serves_all != 0 && first->stock >= first->orders;
     for (int i = 0; i < 2 && at.attempt->end == ATTEMPT_HOLDS; i++)
         if (is_new(other, &by[i]))
             explore_from(&from[i]);
