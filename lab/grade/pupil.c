@@ -334,26 +334,38 @@ static enum pupil_end tell_death(int status, bool is_overflow, struct why *why) 
     return PUPIL_DIED;
 }
 
+/* The newest call with an answer. The student's code can write all of it. */
+static void tell_last_call(const struct paper *paper, struct why *why) {
+    const size_t length = strlen(why->text);
+    uint32_t made = 0;
+    int32_t outcome;
+
+    while (made < PAPER_CALLS && made < paper->replies_count && paper->calls[made].kind != 0)
+        made++;
+    if (made == 0)
+        return;
+    outcome = paper->replies[made - 1].outcome;
+    (void)snprintf(why->text + length, sizeof why->text - length,
+                   "; its last call, %s(), returned %s", call_name(&paper->calls[made - 1]),
+                   outcome >= 0 && outcome <= OUTCOME_FAILED ? outcome_name((enum outcome)outcome)
+                                                             : "something else");
+}
+
 /* The student's code can write the paper, so nothing on it decides more than the words. */
 static enum pupil_end tell_crash(struct pupil *pupil, int status, struct why *why) {
     const struct paper *paper = &pupil->papers[pupil->answered];
-    const struct crash crash = paper->crash;
+    const struct crash *crash = &paper->crash;
     const bool is_told = WIFEXITED(status) && WEXITSTATUS(status) == CRASHED;
-    const bool is_one = crash.signal == SIGSEGV || crash.signal == SIGBUS ||
-                        crash.signal == SIGFPE || crash.signal == SIGILL ||
-                        crash.signal == SIGTRAP || crash.signal == SIGXCPU;
-    enum pupil_end end =
-        tell_death(is_told && is_one ? crash.signal : status, crash.is_overflow, why);
-    const size_t length = strlen(why->text);
-    uint32_t made = 0;
+    const bool is_one = crash->signal == SIGSEGV || crash->signal == SIGBUS ||
+                        crash->signal == SIGFPE || crash->signal == SIGILL ||
+                        crash->signal == SIGTRAP || crash->signal == SIGXCPU;
+    const unsigned char is_overflow = *(const unsigned char *)&crash->is_overflow;
+    const enum pupil_end end =
+        tell_death(is_told && is_one ? crash->signal : status, is_overflow == 1, why);
 
-    pupil->crashed_at = is_told ? crash.at : 0;
-    while (made < PAPER_CALLS && made < paper->replies_count && paper->calls[made].kind != 0)
-        made++;
-    if (made > 0 && end != PUPIL_BROKEN)
-        (void)snprintf(why->text + length, sizeof why->text - length,
-                       "; its last call, %s(), returned %s", call_name(&paper->calls[made - 1]),
-                       outcome_name((enum outcome)paper->replies[made - 1].outcome));
+    pupil->crashed_at = is_told ? crash->at : 0;
+    if (end != PUPIL_BROKEN)
+        tell_last_call(paper, why);
     return end;
 }
 

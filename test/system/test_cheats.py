@@ -40,6 +40,8 @@ TRICKS = {
     "multiplies_its_macros": (BLAME, TOO_MUCH),
     "takes_the_linkers_name": (BLAME, "_DYNAMIC: the linker has this name"),
     "overwrites_the_paper": (CHANNEL, OVERSOLD, OTHER_MEMORY),  # its compiler decides how much of it its own code sees
+    "blames_its_last_call": (CHANNEL, SIGNAL),
+    "forges_a_crash": (CHANNEL, "it ended its process in the middle of a sale"),
     "overwrites_the_judge": (MEMORY, OVERSOLD),
     "overwrites_the_stack": (MEMORY, SIGNAL),
     # From the first question on a pupil sees names that a hash of the file has chosen, none of the model's.
