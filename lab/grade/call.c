@@ -409,7 +409,7 @@ static bool is_script(const struct call *call) {
         const struct call_step *step = &call->then[i];
 
         if (!is_text(step->key) || !is_text(step->value) || (has_ended && step->how != 0) ||
-            (step->how != 0 && !is_command(step->how - 1, step->number)))
+            step->how < 0 || (step->how != 0 && !is_command(step->how - 1, step->number)))
             return false;
         has_ended |= step->how == 0;
     }

@@ -391,10 +391,11 @@ static void shift_reply(struct reply *reply, const struct plan_shift *by) {
     }
 }
 
-/* Undo the shift of a number that is not as planned. A file may also use numbers of its own. */
+/* Undo the shift of a number that is not as planned. A file may also use numbers of its own, such as
+ * the smallest one. */
 static void shift_back(int64_t *number, int64_t planned, int64_t by) {
     if (*number != planned)
-        *number -= by;
+        *number = (int64_t)((uint64_t)*number - (uint64_t)by);
 }
 
 static void shift_call_back(struct call *call, const struct call *planned,
