@@ -487,7 +487,7 @@ bool judge_has_units(const struct judge *judge) {
 }
 
 const char *judge_unit(const struct judge *judge, int64_t unit, char text[JUDGE_UNIT]) {
-    const bool is_told = judge_has_units(judge) && (unit != -1 || !judge->is_shop_named);
+    const bool is_told = judge_has_units(judge) && unit != -1;
 
     snprintf(text, JUDGE_UNIT, is_told ? "unit %" PRId64 : "a unit", unit);
     return text;

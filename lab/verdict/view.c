@@ -110,11 +110,11 @@ static int products_of(const struct model_world *world) {
     return world->setup.options.is_cart ? VIEW_PRODUCTS : 1;
 }
 
-/* The units that cannot be sold in carts, because the other product has fewer. They have the lowest
- * numbers. */
+/* The units that are left because the other product had fewer. They have the lowest numbers. */
 static int view_surplus(const struct model_world *world, int shard) {
     const struct model_row *rows = world->state.rows;
-    const int surplus = rows[shard].initial - rows[1 - shard].initial;
+    const int more = rows[shard].initial - rows[1 - shard].initial;
+    const int surplus = more < rows[shard].available ? more : rows[shard].available;
 
     assert(world->setup.options.is_cart);
     return surplus > 0 ? surplus : 0;

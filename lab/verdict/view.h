@@ -7,8 +7,8 @@
  * still sells.
  *
  * A cart is one request for each of the two products, with one answer. So each product is judged like
- * the product of a shop with two. Only as many units count as can be sold in carts: a product with
- * more begins with fewer.
+ * the product of a shop with two. Units that are left because the other product had fewer do not
+ * count.
  *
  * The judge's own rule for STUCK needs a crowd and a clock. Here a schedule is STUCK if units are
  * left and the last customer heard neither "sold" nor "sold out". */

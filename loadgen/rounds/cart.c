@@ -21,7 +21,8 @@ struct shift {
 
 static struct shift shift_of(const struct ledger *ledger, int product) {
     const struct ledger_row *row = &ledger->rows[product], *other = &ledger->rows[1 - product];
-    const int64_t surplus = number_max(row->initial - other->initial, 0);
+    const int64_t more = number_max(row->initial - other->initial, 0);
+    const int64_t surplus = number_max(number_min(more, row->available), 0);
 
     return (struct shift){row->first_unit - 1 + surplus, surplus};
 }

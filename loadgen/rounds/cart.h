@@ -2,8 +2,8 @@
  * request for each of them, with one answer. So the judge gets two products, each with its row of
  * stock, and each request twice. It then finds half a cart as a GHOST or an ORPHAN.
  *
- * Only as many units count as can be sold in carts: a product with more begins with fewer. Each
- * product's units are counted from 1. */
+ * Units that are left because the other product had fewer do not count. Each product's units are
+ * counted from 1. */
 #ifndef LOADGEN_CART_H
 #define LOADGEN_CART_H
 

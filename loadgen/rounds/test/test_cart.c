@@ -126,6 +126,17 @@ static void test_half_a_cart_of_a_customer_that_heard_no_is_an_orphan(void **sta
     assert_int_equal(found(), 1U << ANOMALY_ORPHAN);
 }
 
+static void test_a_surplus_unit_without_its_cart_is_a_ghost(void **state) {
+    for (int number = 1; number <= 2; number++) {
+        sell_product(number, 0);
+        sell_product(number, 1);
+        answer(number, RECORD_SOLD, 4 - number);
+    }
+    sell_product(3, 0);
+    answer(3, RECORD_SOLD, 1);
+    assert_int_equal(found(), 1U << ANOMALY_GHOST);
+}
+
 static void test_a_unit_of_either_product_is_sold_once(void **state) {
     for (int number = 1; number <= 2; number++) {
         sell_product(number, 0);
@@ -151,6 +162,7 @@ int main(void) {
         TEST(test_a_cart_that_is_left_was_not_sold_out),
         TEST(test_half_a_cart_of_a_customer_with_an_order_is_a_ghost),
         TEST(test_half_a_cart_of_a_customer_that_heard_no_is_an_orphan),
+        TEST(test_a_surplus_unit_without_its_cart_is_a_ghost),
         TEST(test_a_unit_of_either_product_is_sold_once),
         TEST(test_only_carts_are_split),
     };
