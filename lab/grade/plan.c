@@ -95,8 +95,9 @@ static bool is_as_planned(const struct paper *paper, const struct plan_node *nod
     return true;
 }
 
-#define TRIES      50 /* to find names that the file's text has not */
-#define REHEARSALS 10 /* a sale comes after less than 2^10 others in its process */
+#define TRIES      50   /* to find names that the file's text has not */
+#define REHEARSED  4096 /* calls, in all rehearsals of a sale */
+#define REHEARSALS 10   /* a sale comes after less than 2^10 others in its process */
 #define DIFFERS                                                                                    \
     "after the same answers of the store it did something else: it looks at memory that is not "   \
     "its own"
@@ -454,6 +455,15 @@ static bool is_same_again(const struct plan *plan, struct paper *paper, const st
     return paper->calls_count == again->node->depth + 1 && is_as_planned(paper, again->node);
 }
 
+/* A sale with many retries may wait in a loop before each, so it is rehearsed less often. */
+static uint32_t rehearsals_of(const struct again *asked) {
+    uint32_t count = 1U << asked->seed % REHEARSALS;
+
+    while (count > 1 && count * asked->node->depth > REHEARSED)
+        count /= 2;
+    return count;
+}
+
 /* Ask a player. True: each sale did the same. False also if plan->end is set. */
 static bool ask_again(struct plan *plan, struct pupil *pupil, const struct sale_options *options,
                       const struct again *asked, uint32_t count) {
@@ -461,7 +471,7 @@ static bool ask_again(struct plan *plan, struct pupil *pupil, const struct sale_
 
     for (uint32_t i = 0; i < count; i++)
         write_again(plan, pupil, options, &asked[i]);
-    pupil->papers[0].rehearsals = 1U << asked[0].seed % REHEARSALS;
+    pupil->papers[0].rehearsals = rehearsals_of(&asked[0]);
     if (!plan_has_answer(plan, pupil))
         return false;
     for (uint32_t i = 0; i < count && is_same; i++)
