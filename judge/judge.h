@@ -78,9 +78,10 @@ struct overlap {
     bool has_expired;         /* `lost`, by handed_ns */
 };
 
-/* The end of the demand, in which nothing was sold; see stock.c. */
+/* The end of the demand, in which nothing was sold; see stuck.c. */
 struct stuck {
-    int64_t from_ns, to_ns;
+    int64_t from_ns, to_ns;            /* the longest that it may have been (record.h) */
+    int64_t sure_ns;                   /* a request wanted from here on is in it for certain */
     size_t told[RECORD_OUTCOME_COUNT]; /* attempts in it, by outcome */
     const struct record *attempt;      /* the last of them */
     const struct ledger_sale *last;    /* the last sale before it, or NULL */
@@ -131,7 +132,8 @@ struct judge {
     int64_t empty_promises; /* replies of yes that name no order, beyond the orders that are left */
 
     /* The findings in this product; counts are as in struct verdict. */
-    int64_t distinct, refused_early, unsettled, unknown_sold, pairs, overlapping;
+    int64_t distinct, refused_early, unsettled, unknown_sold, pairs, overlapping, unsure_pairs,
+        slack_ns;
     bool has_found[ANOMALY_COUNT];
     bool is_any_unknown;                        /* a request of unknown outcome has no sale */
     struct pair twins[VERDICT_COUNTEREXAMPLES]; /* the most telling first */
@@ -202,6 +204,8 @@ __attribute__((warn_unused_result)) int judge_sales(struct judge *judge);
 __attribute__((warn_unused_result)) int judge_stock(struct judge *judge);
 __attribute__((warn_unused_result)) int judge_leaks(struct judge *judge);
 __attribute__((warn_unused_result)) int judge_writes(struct judge *judge);
+/* STUCK, a part of judge_stock() (stuck.c). */
+void judge_stuck(struct judge *judge);
 /* Tell the counterexample by writes, if there is one. */
 bool writes_tell(const struct judge *judge, struct counterexample *example);
 

@@ -191,11 +191,15 @@ static int purchases_make(struct purchases *purchases, const struct verdict_case
  *
  * The number of attempts that overlap with one is the number that began before its end, less the
  * number that had ended by its start. So sorted starts and sorted ends are enough. Each pair is
- * counted twice, once from each side. */
+ * counted twice, once from each side.
+ *
+ * If the moments of several machines are intervals, only pairs that overlapped for certain count.
+ * The rules claim no order of the others, so these are told. */
 
 struct span {
     int64_t start; /* the first member: moment_sort() sorts spans by it */
     int64_t end;
+    int64_t slack_ns; /* how much later it may have started, and earlier ended; twice of each end */
     bool is_buyer;
 };
 
@@ -222,8 +226,10 @@ static bool overlap_span_of(const struct purchase *purchase, struct span *span) 
         if (!has_competed(record))
             continue;
         if (!has_any)
-            *span = (struct span){record->sent_ns, record->received_ns, purchase->sale != NULL};
+            *span = (struct span){record->sent_ns, record->received_ns, 0, purchase->sale != NULL};
         has_any = true;
+        if (2 * record_slack_ns(record) > span->slack_ns)
+            span->slack_ns = 2 * record_slack_ns(record);
         if (record->received_ns > span->end)
             span->end = record->received_ns;
     }
@@ -257,8 +263,10 @@ static size_t count_overlaps(const struct bounds *bounds, const struct span *spa
     return begun - over;
 }
 
-static void count_pairs(struct judge *judge, const struct span *spans, size_t count,
-                        int64_t *room) {
+/* Returns the number of pairs; `overlapping` gets how many attempts are in one. */
+static int64_t count_pairs(const struct span *spans, size_t count, int64_t *room,
+                           int64_t *overlapping) {
+    int64_t pairs = 0;
     const struct bounds all = bounds_of(spans, count, true, room);
     const struct bounds buyers = bounds_of(spans, count, false, room + 2 * count);
 
@@ -267,11 +275,40 @@ static void count_pairs(struct judge *judge, const struct span *spans, size_t co
         size_t rivals = spans[i].is_buyer ? count_overlaps(&all, &spans[i]) - 1
                                           : count_overlaps(&buyers, &spans[i]);
 
-        judge->pairs += (int64_t)rivals;
-        judge->overlapping += rivals > 0;
+        pairs += (int64_t)rivals;
+        *overlapping += rivals > 0;
     }
-    assert(judge->pairs % 2 == 0);
-    judge->pairs /= 2;
+    assert(pairs % 2 == 0);
+    return pairs / 2;
+}
+
+/* Leave of each attempt the time in which it was certainly under way. Returns how many have any. */
+static size_t narrow(struct span *spans, size_t count) {
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct span span = spans[i];
+
+        span.start += span.slack_ns;
+        span.end -= span.slack_ns;
+        if (span.start < span.end)
+            spans[kept++] = span;
+    }
+    moment_sort(spans, kept, sizeof *spans);
+    return kept;
+}
+
+static void count_sure_pairs(struct judge *judge, struct span *spans, size_t count, int64_t *room) {
+    int64_t of_all = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (spans[i].slack_ns / 2 > judge->slack_ns)
+            judge->slack_ns = spans[i].slack_ns / 2;
+    judge->unsure_pairs = count_pairs(spans, count, room, &of_all);
+    if (judge->slack_ns > 0)
+        count = narrow(spans, count);
+    judge->pairs = count_pairs(spans, count, room, &judge->overlapping);
+    judge->unsure_pairs -= judge->pairs;
 }
 
 static int count_overlapping(struct judge *judge) {
@@ -283,7 +320,7 @@ static int count_overlapping(struct judge *judge) {
         count += overlap_span_of(&judge->purchases[i], &spans[count]);
     if (spans != NULL && room != NULL) {
         moment_sort(spans, count, sizeof *spans);
-        count_pairs(judge, spans, count, room);
+        count_sure_pairs(judge, spans, count, room);
     }
     free(spans);
     free(room);
@@ -301,6 +338,9 @@ static void verdict_add_counts(struct verdict *verdict, const struct judge *judg
     verdict->unknown_sold += judge->unknown_sold;
     verdict->pairs += judge->pairs;
     verdict->overlapping += judge->overlapping;
+    verdict->unsure_pairs += judge->unsure_pairs;
+    if (judge->slack_ns > verdict->slack_ns)
+        verdict->slack_ns = judge->slack_ns;
     verdict->has_ended = verdict->has_ended || judge->has_ended;
 }
 
@@ -418,7 +458,8 @@ static int64_t find_down_until(const struct verdict_case *judged) {
         return EVENT_OPEN;
     for (size_t i = 0; i < recorder->ended; i++)
         if (recorder->records[i].outcome == RECORD_UNREACHED)
-            end_ns = number_max(end_ns, recorder->records[i].planned_ns);
+            end_ns = number_max(end_ns, recorder->records[i].planned_ns +
+                                            record_slack_ns(&recorder->records[i]));
     return end_ns;
 }
 

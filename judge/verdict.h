@@ -45,6 +45,8 @@ struct verdict {
     int64_t unknown_sold;  /* UNKNOWN requests that have a sale in the ledger */
     int64_t pairs;         /* of attempts that overlapped in time; one of the two got a unit */
     int64_t overlapping;   /* attempts in such a pair */
+    int64_t unsure_pairs;  /* further pairs: the clocks do not tell whether they overlapped */
+    int64_t slack_ns;      /* the moments are known to this, up and down; 0: of one clock */
     struct firings firings;
     const char *not_asked[ANOMALY_COUNT]; /* why it could not be found; NULL: it was asked */
     bool has_ended; /* a product has no unit left, or a customer was told sold out */

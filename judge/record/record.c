@@ -196,6 +196,8 @@ static void record_add_cost(struct recorder *recorder, const struct record *reco
 }
 
 void recorder_end(struct recorder *recorder, const struct record *record) {
+    const int64_t received_ns = record_received_read(record);
+
     assert(record >= recorder->records && record < recorder->records + recorder->size);
     assert(recorder->ended < recorder->count);
     recorder->ended++;
@@ -205,17 +207,19 @@ void recorder_end(struct recorder *recorder, const struct record *record) {
     recorder->repeats += record->is_repeat;
     recorder->sold_again += record->is_repeat && record->outcome == RECORD_SOLD;
     if (record->sent_ns != 0) {
-        histogram_record(&recorder->lateness, record->sent_ns - record->planned_ns);
-        histogram_record(&recorder->latency, record->received_ns - record->planned_ns);
-        histogram_record(&recorder->service, record->received_ns - record->sent_ns);
+        const int64_t sent_ns = record_sent_read(record);
+
+        histogram_record(&recorder->lateness, sent_ns - record->planned_ns);
+        histogram_record(&recorder->latency, received_ns - record->planned_ns);
+        histogram_record(&recorder->service, received_ns - sent_ns);
     }
     if (record->status == 0)
         return;
     recorder->answered++;
-    if (record->received_ns > recorder->last_ns)
-        recorder->last_ns = record->received_ns;
-    if (record_is_sale(record) && record->received_ns > recorder->sold_ns)
-        recorder->sold_ns = record->received_ns;
+    if (received_ns > recorder->last_ns)
+        recorder->last_ns = received_ns;
+    if (record_is_sale(record) && received_ns > recorder->sold_ns)
+        recorder->sold_ns = received_ns;
     record_add_cost(recorder, record);
 }
 

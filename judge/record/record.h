@@ -1,9 +1,13 @@
 /* The records of all requests of one round, and their histograms.
  *
- * Times are nanoseconds from the start of the round, on the monotonic clock of this process. The
- * sent time is taken before the first byte is written, and the received time after the last byte
- * is read. So if one request was answered before another was sent, the servers did them in that
- * order. */
+ * Times are nanoseconds from the start of the round. The sent time is taken before the first byte
+ * is written, and the received time after the last byte is read. So if one request was answered
+ * before another was sent, the servers did them in that order.
+ *
+ * One monotonic clock measures all requests of one process. With the clocks of several machines a
+ * moment is an interval: sent_ns is its early end, received_ns its late end, and each has a slack up
+ * to the reading of the clock. Rules compare ends alone, so they claim no order that the clocks do
+ * not prove. Latencies come from one clock, by its readings. */
 #ifndef JUDGE_RECORD_H
 #define JUDGE_RECORD_H
 
@@ -73,9 +77,10 @@ struct record {
     uint32_t number;     /* its place in the plan */
     uint32_t item;       /* the product's number in the round */
     enum record_outcome outcome;
-    int16_t status;   /* HTTP status; 0: no reply */
-    int16_t instance; /* index in recorder->instances; -1: not told */
-    bool is_repeat;   /* its key was sent before (--dup-rate) */
+    int16_t status;                           /* HTTP status; 0: no reply */
+    int16_t instance;                         /* index in recorder->instances; -1: not told */
+    bool is_repeat;                           /* its key was sent before (--dup-rate) */
+    int32_t sent_slack_us, received_slack_us; /* 0: of one clock */
     struct record_cost cost;
     /* The Idempotency-Key, which must become the order's id. Without one (--keyless) the order
      * id in the reply; and if that has none, zeros and then `number`, which is no order's id. */
@@ -138,6 +143,21 @@ void recorder_forget(struct recorder *recorder);
  * `key` is the key that it repeats; NULL: it gets a fresh one. */
 struct record *recorder_begin(struct recorder *recorder, size_t number, int64_t planned_ns,
                               const struct record_id *key);
+
+/* The readings of the clock. */
+static inline int64_t record_sent_read(const struct record *record) {
+    return record->sent_ns + (int64_t)record->sent_slack_us * 1000;
+}
+static inline int64_t record_received_read(const struct record *record) {
+    return record->received_ns - (int64_t)record->received_slack_us * 1000;
+}
+/* Both moments are known to this, up and down. */
+static inline int64_t record_slack_ns(const struct record *record) {
+    return (int64_t)(record->sent_slack_us > record->received_slack_us
+                         ? record->sent_slack_us
+                         : record->received_slack_us) *
+           1000;
+}
 
 static inline const char *record_key(const struct record *record) {
     return record_id(&record->key);

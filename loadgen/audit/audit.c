@@ -490,27 +490,38 @@ int auditor_find(struct auditor *auditor, struct product *product, struct audit_
     return rc;
 }
 
-int auditor_skew(struct auditor *auditor, int64_t *skew_us) {
+int auditor_ask_clock(struct auditor *auditor, struct clock_sample *sample) {
     static const struct pg_statement clock = {
         "clock", "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint", 0};
+    struct pg_query query = {.statement = &clock,
+                             .deadline_ms = clock_now_ms() + auditor->query_ms};
+    enum pg_status status;
+
+    sample->asked_ns = clock_now_ns();
+    status = pg_query_await(auditor->inventory, &query);
+    sample->answered_ns = clock_now_ns();
+    if (status == PG_OK)
+        sample->told_us = pg_int(&query, 0, 0);
+    pg_query_clear(&query);
+    return status == PG_OK ? 0 : -1;
+}
+
+/* The database read its clock during the trip: we take the middle, so the error is at most half. */
+int auditor_skew(struct auditor *auditor, int64_t *skew_us) {
     int64_t fastest_ns = INT64_MAX;
 
     for (int i = 0; i < SAMPLES; i++) {
-        struct pg_query query = {.statement = &clock,
-                                 .deadline_ms = clock_now_ms() + auditor->query_ms};
-        int64_t asked_us = clock_wall_us(), asked_ns = clock_now_ns(), took_ns;
-        enum pg_status status = pg_query_await(auditor->inventory, &query);
+        const int64_t asked_us = clock_wall_us();
+        struct clock_sample sample;
+        int64_t took_ns;
 
-        took_ns = clock_now_ns() - asked_ns;
-        /* The database read its clock during the trip: we take the middle, so the error is at most
-         * half. */
-        if (status == PG_OK && took_ns < fastest_ns) {
-            fastest_ns = took_ns;
-            *skew_us = asked_us + took_ns / 2000 - pg_int(&query, 0, 0);
-        }
-        pg_query_clear(&query);
-        if (status != PG_OK)
+        if (auditor_ask_clock(auditor, &sample) != 0)
             return -1;
+        took_ns = sample.answered_ns - sample.asked_ns;
+        if (took_ns >= fastest_ns)
+            continue;
+        fastest_ns = took_ns;
+        *skew_us = asked_us + took_ns / 2000 - sample.told_us;
     }
     return 0;
 }

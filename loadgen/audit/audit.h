@@ -82,6 +82,14 @@ __attribute__((warn_unused_result)) int auditor_read_events(struct auditor *audi
                                                             struct event_list *events,
                                                             struct why *why);
 
+/* A look at the clock of the database: it read its clock between the question and the answer. */
+struct clock_sample {
+    int64_t asked_ns, answered_ns; /* by our monotonic clock; in a history from the round's start */
+    int64_t told_us;               /* by the database's, since 1970, cut to whole microseconds */
+};
+/* Asks once. Returns 0, or -1: no answer. */
+__attribute__((warn_unused_result)) int auditor_ask_clock(struct auditor *auditor,
+                                                          struct clock_sample *sample);
 /* Measures the skew: a time of the database inventory plus `skew_us` is a time of our wall clock.
  * It takes the fastest of a few round trips; the error is at most half of that trip, about 50 µs on
  * one machine. Returns 0, or -1 if the database does not answer. */

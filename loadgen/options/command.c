@@ -58,7 +58,7 @@ const struct command_words command_table[COMMAND_COUNT] = {
          "the plan are limits of all parts together. Ctrl-C ends it, and keeps its history.\n"
          "Exit codes: 0 written, 64 bad usage, 66 FILE cannot be read, 69 target not\n"
          "reached, 70 internal error, 130 interrupted.",
-         "part plan at no-realtime no-tui no-progress json-progress"},
+         "part plan at no-realtime no-tui no-progress json-progress inventory-db"},
     [COMMAND_MERGE] =
         {"merge", 1, 64, "merge DIR...",
          "loadgen merge: make one run of the parts that loadgen send wrote, read and judge\n"

@@ -275,7 +275,7 @@ static void forget_progress(struct recorder *recorder) {
 
 static int gather(const struct crew *crew, const struct plan *plan, struct round *round,
                   struct why *why) {
-    struct parts parts = {.count = 0};
+    struct parts parts = {.is_one_clock = true};
     int code = parts_expect(&parts, crew->count) == 0 ? 0 : why_set(why, "out of memory");
 
     for (size_t i = 0; i < crew->count && code == 0; i++)

@@ -5,12 +5,19 @@
 #include "folder.h"
 #include "history_fields.h"
 #include "number.h"
+#include "offsets.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define MICRO_NS      1000
+#define SLACK_MOST_US 1000000000 /* a clock that steps farther is no clock */
 
 /* ---- one file */
 
@@ -195,10 +202,12 @@ struct merge {
     const struct parts *parts;
     const struct plan *plan;
     struct recorder *recorder;
-    const struct round *base;        /* of the part that started first */
+    const struct part *base;         /* the part that started first */
     const struct record **by_number; /* NULL: not begun, or lost */
+    struct offsets *offsets;         /* of each part; NULL: of one clock, or not judged */
     size_t end;                      /* the highest number that a part has begun, plus one */
-    int64_t end_ns;
+    int64_t origin_ns; /* the start of the round, like start_of(): no moment is before it */
+    int64_t end_ns;    /* the last moment of all, from there */
 };
 
 static const struct round *part_round(const struct part *part) {
@@ -211,30 +220,119 @@ static const struct part *part_of(const struct merge *merge, size_t number) {
     return &merge->parts->items[merge->plan->arrivals[number].repeats % count];
 }
 
-static bool has_one_clock(const struct parts *parts) {
-    const char *clock = part_round(parts_first(parts))->clock;
+/* ---- their clocks */
 
-    for (size_t i = 0; i < parts->count; i++)
-        if (parts->items[i].history != NULL &&
-            strcmp(part_round(&parts->items[i])->clock, clock) != 0)
-            return false;
-    return clock[0] != '\0';
+static const struct offsets *offsets_of(const struct merge *merge, const struct part *part) {
+    return &merge->offsets[part - merge->parts->items];
 }
 
-static int64_t start_of(const struct merge *merge, const struct round *round) {
-    return has_one_clock(merge->parts) ? round->recorder->start_ns : round->started_us * 1000;
+static int64_t middle_of(struct offset offset) {
+    return offset.low_ns + (offset.high_ns - offset.low_ns) / 2;
 }
 
-static void choose_base(struct merge *merge) {
+/* A moment since the start of the part, on the clock of all parts. */
+static int64_t moment_of(const struct merge *merge, const struct part *part, int64_t at_ns) {
+    if (merge->offsets != NULL)
+        return at_ns + middle_of(offsets_at(offsets_of(merge, part), at_ns));
+    return at_ns + (merge->parts->is_one_clock ? part_round(part)->recorder->start_ns
+                                               : part_round(part)->started_us * 1000);
+}
+
+/* Without a judgement no order of requests is claimed, and the wall clocks do. */
+static int open_clocks(struct merge *merge, struct why *why) {
+    const struct parts *parts = merge->parts;
+
+    if (parts->is_one_clock || parts_first(parts)->history->options.no_judge)
+        return 0;
+    merge->offsets = calloc(parts->count, sizeof *merge->offsets);
+    if (merge->offsets == NULL)
+        return why_set(why, "out of memory");
+    for (size_t i = 0; i < parts->count; i++) {
+        const struct part *part = &parts->items[i];
+
+        if (part->history == NULL)
+            continue;
+        if (part_round(part)->sample_count == 0)
+            return why_set(why,
+                           "%s does not tell how its clock differs from that of the database: "
+                           "send it with a moment in --at",
+                           part->path);
+        if (offsets_make(&merge->offsets[i], part_round(part)->samples,
+                         part_round(part)->sample_count) != 0)
+            return why_set(why, "out of memory");
+        if (merge->offsets[i].steps_ns / MICRO_NS > SLACK_MOST_US)
+            return why_set(why, "%s: its clock or that of the database stepped by %" PRId64 " s",
+                           part->path, merge->offsets[i].steps_ns / 1000000000);
+    }
+    return 0;
+}
+
+static void close_clocks(struct merge *merge) {
+    for (size_t i = 0; merge->offsets != NULL && i < merge->parts->count; i++)
+        offsets_free(&merge->offsets[i]);
+    free(merge->offsets);
+}
+
+/* Chooses the base and the origin. */
+static void choose_origin(struct merge *merge) {
+    int64_t first_ns = INT64_MAX;
+
     for (size_t i = 0; i < merge->parts->count; i++) {
         const struct part *part = &merge->parts->items[i];
 
-        if (part->history != NULL && (merge->base == NULL || start_of(merge, part_round(part)) <
-                                                                 start_of(merge, merge->base)))
-            merge->base = part_round(part);
+        if (part->history == NULL || moment_of(merge, part, 0) >= first_ns)
+            continue;
+        merge->base = part;
+        first_ns = moment_of(merge, part, 0);
     }
     assert(merge->base != NULL);
+    merge->origin_ns = first_ns;
+    for (size_t i = 0; i < merge->plan->count && merge->offsets != NULL; i++) {
+        const struct record *record = merge->by_number[i];
+        const struct part *part = part_of(merge, i);
+
+        if (record != NULL && record->sent_ns > 0)
+            merge->origin_ns = -number_max(
+                -merge->origin_ns,
+                -(record->sent_ns + offsets_at(offsets_of(merge, part), record->sent_ns).low_ns -
+                  MICRO_NS - 1));
+    }
 }
+
+/* The whole microseconds that cover this. */
+static int32_t slack_of(int64_t ns) {
+    return (int32_t)(ns / MICRO_NS + (ns % MICRO_NS > 0));
+}
+
+/* Moves the ends of the request apart as far as the clock of its part is not known. All three
+ * readings move by one offset, so latencies stay those of that clock. */
+static void widen(const struct merge *merge, const struct part *part, struct record *record) {
+    const struct offsets *offsets = offsets_of(merge, part);
+    const int64_t by_ns =
+        middle_of(offsets_at(offsets, record->sent_ns != 0 ? record->sent_ns : record->planned_ns));
+
+    if (record->sent_ns != 0) {
+        record->sent_slack_us = slack_of(by_ns - offsets_at(offsets, record->sent_ns).low_ns);
+        record->sent_ns += by_ns - merge->origin_ns - (int64_t)record->sent_slack_us * MICRO_NS;
+    }
+    if (record->received_ns != 0) {
+        record->received_slack_us =
+            slack_of(offsets_at(offsets, record->received_ns).high_ns - by_ns);
+        record->received_ns +=
+            by_ns - merge->origin_ns + (int64_t)record->received_slack_us * MICRO_NS;
+    }
+    record->planned_ns += by_ns - merge->origin_ns;
+}
+
+static void move(const struct merge *merge, const struct part *part, struct record *record) {
+    const int64_t by_ns = moment_of(merge, part, 0) - merge->origin_ns;
+
+    record->planned_ns += by_ns;
+    record->sent_ns += record->sent_ns != 0 ? by_ns : 0;
+    record->received_ns += record->received_ns != 0 ? by_ns : 0;
+}
+
+/* ---- their requests */
 
 static int index_part(struct merge *merge, const struct part *part, struct why *why) {
     const struct recorder *recorder = part_round(part)->recorder;
@@ -250,36 +348,34 @@ static int index_part(struct merge *merge, const struct part *part, struct why *
         merge->by_number[record->number] = record;
         if (record->number >= merge->end)
             merge->end = (size_t)record->number + 1;
-        merge->end_ns = number_max(merge->end_ns, record->received_ns);
     }
     merge->recorder->late_launches += recorder->late_launches;
     return 0;
 }
 
-/* Times count from the start of the base; the order of instances is that of the first replies. */
+/* The order of instances is that of the first replies. */
 static int add_request(struct merge *merge, const struct record *from) {
-    const struct recorder *recorder = part_round(part_of(merge, from->number))->recorder;
-    const int64_t later_ns =
-        start_of(merge, part_round(part_of(merge, from->number))) - start_of(merge, merge->base);
+    const struct part *part = part_of(merge, from->number);
     struct record record = *from;
 
-    record.planned_ns += later_ns;
-    record.sent_ns += from->sent_ns != 0 ? later_ns : 0;
-    record.received_ns += from->received_ns != 0 ? later_ns : 0;
+    (merge->offsets != NULL ? widen : move)(merge, part, &record);
     if (from->instance >= 0)
-        record.instance = recorder_instance(merge->recorder, recorder->instances[from->instance]);
+        record.instance = recorder_instance(merge->recorder,
+                                            part_round(part)->recorder->instances[from->instance]);
     if (record_set_id(&record.key, &merge->recorder->texts, record_key(from)) != 0 ||
         record_set_id(&record.order_id, &merge->recorder->texts, record_order_id(from)) != 0)
         return -1;
+    merge->end_ns = number_max(merge->end_ns, record.received_ns);
     recorder_add(merge->recorder, &record);
     return 0;
 }
 
-/* The part that owns it stopped before (UNSENT), or is lost: it may have been sent at its planned
- * moment or later. */
+/* The part that owns it stopped before (UNSENT), or is lost: then it may have been sent at any time,
+ * because its clock is not known. */
 static void add_missing(struct merge *merge, size_t number) {
     const struct arrival *arrival = &merge->plan->arrivals[number];
-    struct record record = {.planned_ns = arrival->due_ns,
+    struct record record = {.planned_ns = arrival->due_ns + moment_of(merge, merge->base, 0) -
+                                          merge->origin_ns,
                             .unit = -1,
                             .number = (uint32_t)number,
                             .item = arrival->item,
@@ -292,21 +388,27 @@ static void add_missing(struct merge *merge, size_t number) {
     if (part_of(merge, number)->history == NULL) {
         record_leave_nameless(&record);
         record.outcome = RECORD_UNKNOWN;
-        record.sent_ns = number_max(arrival->due_ns, 1);
-        record.received_ns = number_max(merge->end_ns, record.sent_ns);
+        record.sent_ns = 1;
+        record.received_ns = number_max(merge->end_ns, record.planned_ns + 1);
     }
     recorder_add(merge->recorder, &record);
 }
 
+static bool is_lost(const struct merge *merge, size_t number) {
+    return part_of(merge, number)->history == NULL;
+}
+
+/* The lost ones last: they end when all others have ended. */
 static int add_requests(struct merge *merge) {
     for (size_t number = 0; number < merge->plan->count; number++) {
-        if (merge->by_number[number] == NULL) {
-            if (number < merge->end || part_of(merge, number)->history == NULL)
-                add_missing(merge, number);
-        } else if (add_request(merge, merge->by_number[number]) != 0) {
+        if (merge->by_number[number] != NULL && add_request(merge, merge->by_number[number]) != 0)
             return -1;
-        }
+        if (merge->by_number[number] == NULL && number < merge->end && !is_lost(merge, number))
+            add_missing(merge, number);
     }
+    for (size_t number = 0; number < merge->plan->count; number++)
+        if (is_lost(merge, number))
+            add_missing(merge, number);
     return 0;
 }
 
@@ -317,27 +419,59 @@ static int merge_requests(struct merge *merge, struct why *why) {
         if (part->history != NULL && index_part(merge, part, why) != 0)
             return -1;
     }
+    if (open_clocks(merge, why) != 0)
+        return -1;
+    choose_origin(merge);
     return add_requests(merge) == 0 ? 0 : why_set(why, "out of memory");
+}
+
+/* ---- the doubts */
+
+__attribute__((format(printf, 2, 3))) static void append(struct why *why, const char *format, ...) {
+    const size_t used = strlen(why->text);
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(why->text + used, sizeof why->text - used, format, arguments);
+    va_end(arguments);
+}
+
+static void add_doubt(struct round *round, const struct why *doubt) {
+    assert(round->doubt_count < ROUND_DOUBTS);
+    if (doubt->text[0] != '\0')
+        round->doubts[round->doubt_count++] = *doubt;
+}
+
+/* "the clock of part 2 of 3, or that of the database, stepped by 31 ms, 4.2 s after its start" */
+static void doubt_clocks(const struct merge *merge, struct round *round) {
+    struct why stepped = {""};
+
+    for (size_t i = 0; merge->offsets != NULL && i < merge->parts->count; i++) {
+        const struct offsets *offsets = &merge->offsets[i];
+
+        if (offsets->steps > 0)
+            append(&stepped,
+                   "%sthe clock of part %zu of %zu, or that of the database, stepped by %.3g ms, "
+                   "%.1f s after its start",
+                   stepped.text[0] != '\0' ? "; " : "", i + 1, merge->parts->count,
+                   (double)llabs(offsets->step_ns) / 1e6, (double)offsets->step_at_ns / 1e9);
+    }
+    add_doubt(round, &stepped);
 }
 
 /* "part 2 of 3 is lost: it was killed by signal 9; part 3 of 3 ..." */
 static void doubt_lost(const struct parts *parts, struct round *round) {
-    struct why lost = {""}, before;
+    struct why lost = {""};
 
     for (size_t i = 0; i < parts->count; i++) {
         const struct part *part = &parts->items[i];
         const char *reason = part->why.text[0] != '\0' ? part->why.text : parts->unread.text;
 
-        if (part->history != NULL)
-            continue;
-        before = lost;
-        (void)why_set(&lost, "%s%spart %zu of %zu is lost%s%s", before.text,
-                      before.text[0] != '\0' ? "; " : "", i + 1, parts->count,
-                      reason[0] != '\0' ? ": " : "", reason);
+        if (part->history == NULL)
+            append(&lost, "%spart %zu of %zu is lost%s%s", lost.text[0] != '\0' ? "; " : "", i + 1,
+                   parts->count, reason[0] != '\0' ? ": " : "", reason);
     }
-    assert(round->doubt_count < ROUND_DOUBTS);
-    if (lost.text[0] != '\0')
-        round->doubts[round->doubt_count++] = lost;
+    add_doubt(round, &lost);
 }
 
 static void merge_flags(const struct parts *parts, struct round *round) {
@@ -362,18 +496,16 @@ int parts_merge(const struct parts *parts, const struct plan *plan, struct round
     assert(parts_first(parts) != NULL && round->recorder->count == 0);
     if (merge.by_number == NULL)
         return why_set(why, "out of memory");
-    if (!has_one_clock(parts) && !parts_first(parts)->history->options.no_judge) {
-        free(merge.by_number);
-        return why_set(why,
-                       "the parts were sent by machines with different clocks, so the order of "
-                       "their requests is not known; only a plan with --no-judge can be merged");
-    }
-    choose_base(&merge);
-    round->recorder->start_ns = merge.base->recorder->start_ns;
-    round->started_us = merge.base->started_us;
-    merge_flags(parts, round);
     code = merge_requests(&merge, why);
-    doubt_lost(parts, round);
+    if (code == 0) {
+        round->recorder->start_ns = part_round(merge.base)->recorder->start_ns;
+        round->started_us =
+            merge.offsets != NULL ? merge.origin_ns / MICRO_NS : part_round(merge.base)->started_us;
+        merge_flags(parts, round);
+        doubt_clocks(&merge, round);
+        doubt_lost(parts, round);
+    }
+    close_clocks(&merge);
     free(merge.by_number);
     return code;
 }

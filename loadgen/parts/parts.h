@@ -5,6 +5,10 @@
  * histograms of the run come from the requests, so they equal those of one process. No histogram is
  * ever merged.
  *
+ * The parts of --parts have one clock. Parts of several machines have clocks of their own: each asks
+ * the ledger's database for its time, and the merged moments are intervals on that clock
+ * (offsets.h, record.h).
+ *
  * A part may be lost: its process died, or its history is missing or cut. Then the run proves
  * nothing, and says which part it lacks. Each request of a lost part may have been sent: it counts
  * as UNKNOWN, without a key, so it may have any order that no other request claims. */
@@ -24,6 +28,7 @@ struct part {
 struct parts {
     size_t count; /* of the plan; 0: not known yet */
     struct part *items;
+    bool is_one_clock; /* they have one monotonic clock */
     struct why unread; /* the first path that has no whole part; or "" */
 };
 
@@ -47,7 +52,8 @@ __attribute__((warn_unused_result)) int parts_add(struct parts *parts, const cha
 /* The first part that is there, or NULL. */
 struct part *parts_first(const struct parts *parts);
 /* Adds all requests to the recorder of `round`, which has room for the plan and none yet; sets the
- * times of the round, and its doubt about lost parts. Returns 0; or -1 with the reason in `why`. */
+ * times of the round, and its doubts about lost parts and clocks that stepped. started_us is by the
+ * database's clock, if there are several clocks. Returns 0; or -1 with the reason in `why`. */
 __attribute__((warn_unused_result)) int parts_merge(const struct parts *parts,
                                                     const struct plan *plan, struct round *round,
                                                     struct why *why);

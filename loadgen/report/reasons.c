@@ -195,6 +195,15 @@ static void print_title(const struct result *result, const struct options *optio
               verdict_kind_name(verdict->kind), rounds, expectation, end);
 }
 
+/* The moments of several machines are intervals. */
+static void print_clocks(const struct verdict *verdict, FILE *to) {
+    if (verdict->slack_ns > 0)
+        table_say(to, 2,
+                  "moments are known to ±%.2g ms: %" PRId64 " pairs count as overlapping that may "
+                  "not have",
+                  (double)verdict->slack_ns / 1e6, verdict->unsure_pairs);
+}
+
 void reasons_print(const struct result *result, const struct options *options, FILE *to) {
     const struct verdict *verdict = &result->verdict;
     char asked[SENTENCE_TEXT], not_asked[VERDICT_NOT_ASKED];
@@ -208,6 +217,7 @@ void reasons_print(const struct result *result, const struct options *options, F
         table_say(to, 2, "asked: %s", asked);
     if (verdict_not_asked(verdict, not_asked) != NULL)
         table_say(to, 2, "not asked: %s", not_asked);
+    print_clocks(verdict, to);
     print_firings(&verdict->firings, to);
     print_anomalies(result, options, to);
     for (size_t i = 0; i < verdict->reasons; i++)

@@ -8,6 +8,7 @@
  *               the round's `instances`, `item` in its `products`
  *     event     a failpoint that fired, the result of a raw lock command, or a fault of a server
  *               (event.h)
+ *     clock     of a part: a look at the clock of the ledger's database (offsets.h)
  *     product   the final stock of one product (ledger.h); row, returned, sale, order: its rows
  *     doubt     a reason why the round proves nothing, which the ledger and the requests do not show
  *     end       the last line of a round: its verdict, further input of the verdict, and the times

@@ -59,7 +59,6 @@ const struct history_field history_round[] = {
     NUMBER(struct history_round, "late_launches", late_launches, 0, REQUESTS_MAX),
     USUALLY(struct history_round, 0, "part", round.part, 0, HISTORY_PARTS),
     USUALLY(struct history_round, 0, "parts", round.parts, 0, HISTORY_PARTS),
-    OPTIONAL(struct history_round, STRING, "clock", round.clock),
     USUALLY(struct history_round, 0, "start_ns", start_ns, 0, INT64_MAX),
     PLAIN(struct history_round, JSON, "instances", instances),
     PLAIN(struct history_round, JSON, "products", products),
@@ -87,6 +86,8 @@ const struct history_field history_request[] = {
     NUMBER(struct record, "planned", planned_ns, 0, TIME_MAX_NS),
     USUALLY(struct record, 0, "sent", sent_ns, 0, TIME_MAX_NS),
     USUALLY(struct record, 0, "received", received_ns, 0, TIME_MAX_NS),
+    USUALLY(struct record, 0, "sent_slack_us", sent_slack_us, INT32_MIN, INT32_MAX),
+    USUALLY(struct record, 0, "received_slack_us", received_slack_us, INT32_MIN, INT32_MAX),
     USUALLY(struct record, 0, "status", status, 0, 999),
     USUALLY(struct record, -1, "unit", unit, -AMOUNT_MAX, AMOUNT_MAX),
     USUALLY(struct record, -1, "instance", instance, -1, RECORD_INSTANCES - 1),
@@ -122,6 +123,14 @@ const struct history_field history_event[] = {
     OPTIONAL(struct event, STRING, "token", token),
     FIELD(struct event, WORD, "result", result, 0, EVENT_RESULT_COUNT - 1, true, EVENT_NONE,
           results),
+    END,
+};
+
+/* A part asks before its start, too. */
+const struct history_field history_clock[] = {
+    NUMBER(struct clock_sample, "asked", asked_ns, -TIME_MAX_NS, TIME_MAX_NS),
+    NUMBER(struct clock_sample, "answered", answered_ns, -TIME_MAX_NS, TIME_MAX_NS),
+    NUMBER(struct clock_sample, "told_us", told_us, 0, LEDGER_TIME_END_US),
     END,
 };
 

@@ -47,7 +47,7 @@ struct history_run {
 struct history_round {
     struct round round; /* only members that are known at its start */
     int64_t requests, planned, late_launches;
-    int64_t start_ns; /* of a part, on its monotonic clock */
+    int64_t start_ns; /* of a part of --parts, on the monotonic clock of its machine */
     json_t *instances, *products;
 };
 struct history_product {
@@ -104,6 +104,7 @@ extern const struct history_field history_run[], history_round[], history_produc
 extern const struct history_field history_end[];     /* struct round */
 extern const struct history_field history_request[]; /* struct record */
 extern const struct history_field history_event[];   /* struct event */
+extern const struct history_field history_clock[];   /* struct clock_sample */
 extern const struct history_field history_doubt[];   /* struct why */
 
 /* The rows of a ledger, a line each. */

@@ -281,6 +281,14 @@ static int read_event(struct reader *reader, struct history_line *line) {
     return 0;
 }
 
+static int read_clock(struct reader *reader, struct history_line *line) {
+    struct clock_sample *sample = round_add_sample(round_of(reader));
+
+    if (sample == NULL)
+        return why_set(&reader->why, "out of memory");
+    return history_line_read(line, history_clock, sample, &reader->why);
+}
+
 static int read_doubt(struct reader *reader, struct history_line *line) {
     struct round *round = round_of(reader);
 
@@ -361,6 +369,7 @@ static const struct {
     bool is_in_round;
 } readers[] = {{"request", history_read_request, true},
                {"event", read_event, true},
+               {"clock", read_clock, true},
                {"doubt", read_doubt, true},
                {"product", read_product, true},
                {"round", read_round, false},

@@ -204,6 +204,9 @@ int history_write_round(FILE *to, const struct round *round) {
     for (size_t i = 0; i < recorder->ended; i++)
         if (history_line_write(to, "request", history_request, &recorder->records[i]) != 0)
             return -1;
+    for (size_t i = 0; i < round->sample_count; i++)
+        if (history_line_write(to, "clock", history_clock, &round->samples[i]) != 0)
+            return -1;
     for (size_t i = 0; i < round->events.count; i++)
         if (history_line_write(to, "event", history_event, &round->events.items[i]) != 0)
             return -1;

@@ -150,7 +150,24 @@ int round_judge(struct round *round, struct down *down) {
     return 0;
 }
 
+struct clock_sample *round_add_sample(struct round *round) {
+    const size_t count = round->sample_count;
+    struct clock_sample *grown = round->samples;
+
+    if ((count & (count - 1)) == 0)
+        grown = realloc(grown, (count == 0 ? 1 : 2 * count) * sizeof *grown);
+    if (grown == NULL)
+        return NULL;
+    round->samples = grown;
+    grown[count] = (struct clock_sample){.asked_ns = 0};
+    round->sample_count++;
+    return &grown[count];
+}
+
 void round_forget(struct round *round) {
+    free(round->samples);
+    round->samples = NULL;
+    round->sample_count = 0;
     if (round->recorder != NULL)
         recorder_forget(round->recorder);
     for (size_t i = 0; round->ledgers != NULL && i < round->items; i++)

@@ -16,7 +16,6 @@
 #include <stddef.h>
 
 #define ROUND_DOUBTS 6 /* the most of a round */
-#define ROUND_CLOCK  80
 
 struct round {
     const struct strategy_item *item;
@@ -25,9 +24,10 @@ struct round {
     size_t repeat;                   /* 0 .. --repeat - 1 */
     size_t items;                    /* products */
     size_t part, parts;              /* it has the requests of part 1 .. `parts`; 0: of all */
-    char clock[ROUND_CLOCK];         /* of a part: equal texts are one monotonic clock; else "" */
     int64_t late_ns;                 /* --late */
-    int64_t stuck_ns;                /* --stuck-after */
+    size_t sample_count;
+    struct clock_sample *samples; /* of a part, in order of time; else NULL */
+    int64_t stuck_ns;             /* --stuck-after */
     struct product *products;
     struct recorder *recorder; /* has records only until round_forget() */
     struct ledger *ledgers;    /* one per product, until round_forget(); NULL: not read */
@@ -69,6 +69,8 @@ bool down_is_all(const struct down *down);
  * the call it is updated by this round. If it is NULL, the round's own is_down counts. Returns
  * 0, or -1 without memory. */
 __attribute__((warn_unused_result)) int round_judge(struct round *round, struct down *down);
+/* The next sample, zeroed; NULL without memory. */
+struct clock_sample *round_add_sample(struct round *round);
 /* Frees the records and the ledgers; keeps the counts, the verdict and the chart. */
 void round_forget(struct round *round);
 void round_free(struct round *round);

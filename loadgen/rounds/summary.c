@@ -3,6 +3,7 @@
 #include "summary.h"
 
 #include "exit_code.h"
+#include "number.h"
 #include "steps.h"
 
 #include <assert.h>
@@ -115,6 +116,8 @@ static void add_verdict(struct verdict *total, const struct verdict *round) {
     total->unknown_sold += round->unknown_sold;
     total->pairs += round->pairs;
     total->overlapping += round->overlapping;
+    total->unsure_pairs += round->unsure_pairs;
+    total->slack_ns = number_max(total->slack_ns, round->slack_ns);
     firings_add(&total->firings, &round->firings);
     total->has_ended = total->has_ended || round->has_ended;
     for (int i = 0; i < ANOMALY_COUNT; i++)

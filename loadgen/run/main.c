@@ -228,9 +228,10 @@ static int prepare_create(struct run *run) {
 
 /* ---- a run against a target */
 
-/* It makes products, and judges nothing. */
-static bool is_making(const struct options *options) {
-    return options->command == COMMAND_CREATE || options->command == COMMAND_PLAN;
+/* It judges nothing. */
+static bool is_without_orders(const struct options *options) {
+    return options->command == COMMAND_CREATE || options->command == COMMAND_PLAN ||
+           options->command == COMMAND_SEND;
 }
 
 static int run_open_all(struct run *run) {
@@ -242,12 +243,13 @@ static int run_open_all(struct run *run) {
         return shop_run_meet(run);
     if (target_open(&run->target, run->loop, options->target, &why) != 0)
         return run_fail(EXIT_USAGE, why.text);
-    if (options->list_strategies || options->no_judge || options->command == COMMAND_SEND)
+    if (options->list_strategies || options->no_judge || !split_asks_clock(options))
         return 0;
     /* The target first: if nothing is started, it fails at once; a database would be waited for. */
-    exit_code = options->command == COMMAND_MERGE ? 0 : prepare_check(run);
-    if (exit_code == 0 && auditor_open(&run->auditor, run->loop, options->inventory_db,
-                                       is_making(options) ? NULL : options->orders_db, &why) != 0)
+    exit_code = run->split != NULL ? 0 : prepare_check(run);
+    if (exit_code == 0 &&
+        auditor_open(&run->auditor, run->loop, options->inventory_db,
+                     is_without_orders(options) ? NULL : options->orders_db, &why) != 0)
         exit_code = run_fail(EXIT_UNREACHABLE, why.text);
     if (exit_code == 0 && options->product[0] != '\0' && options->command == COMMAND_FIRE)
         exit_code = prepare_attack(run);

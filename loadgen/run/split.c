@@ -20,6 +20,8 @@
 
 #define OPENING_US 2000000 /* `send` opens its connections so long before --at */
 #define LOOK_MS    10      /* between two looks at the clock before that */
+#define SAMPLE_MS  100     /* between two samples of the database's clock */
+#define SAMPLES    20      /* the fastest of these counts, before and after the round */
 
 struct split {
     const struct options *given; /* of this call */
@@ -27,24 +29,11 @@ struct split {
     struct history plan;         /* of `send` */
     struct parts parts;          /* of `merge` */
     char file[FOLDER_PATH];      /* of `send`: the history that it writes */
+    bool is_sent;                /* it takes no further sample of the database's clock */
+    struct fiber_event sampled;
 };
 
 /* ---- before the fiber */
-
-/* The text of the kernel for this boot, and for the namespace of this process's monotonic clock. */
-static void name_clock(char clock[ROUND_CLOCK]) {
-    char boot[40] = "", space[40] = "";
-    FILE *from = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-    if (from != NULL) {
-        if (fscanf(from, "%36s", boot) != 1)
-            boot[0] = '\0';
-        (void)fclose(from);
-    }
-    if (readlink("/proc/self/ns/time", space, sizeof space - 1) < 0)
-        space[0] = '\0';
-    (void)snprintf(clock, ROUND_CLOCK, "%s %s", boot, space);
-}
 
 /* The round of a plan, without its requests. */
 static int lay_out(struct run *run, const struct history *plan) {
@@ -144,7 +133,6 @@ static int open_send(struct run *run) {
         return exit_code;
     run->rounds[0].part = (size_t)split->options.part_number;
     run->rounds[0].parts = (size_t)split->options.parts;
-    name_clock(run->rounds[0].clock);
     return 0;
 }
 
@@ -259,6 +247,59 @@ static void wait_until_opening(const struct run *run) {
         fiber_sleep(run->loop, LOOK_MS);
 }
 
+/* ---- the clock of the database */
+
+bool split_asks_clock(const struct options *options) {
+    return options->command != COMMAND_SEND || options->at_us != 0;
+}
+
+/* A sample that fails is left out: then the moments about it are known less exactly. */
+static void take_samples(struct run *run, int count) {
+    struct round *round = &run->rounds[0];
+
+    for (int i = 0; i < count; i++) {
+        struct clock_sample sample, *kept = NULL;
+
+        if (auditor_ask_clock(&run->auditor, &sample) == 0)
+            kept = round_add_sample(round);
+        if (kept != NULL)
+            *kept = sample;
+    }
+}
+
+static void sample_clock(void *arg) {
+    struct run *run = arg;
+
+    take_samples(run, SAMPLES);
+    while (!run->split->is_sent) {
+        fiber_sleep(run->loop, SAMPLE_MS);
+        take_samples(run, 1);
+    }
+    take_samples(run, SAMPLES);
+    fiber_event_set(&run->split->sampled);
+}
+
+static int start_samples(struct run *run) {
+    run->split->sampled = (struct fiber_event)FIBER_EVENT_INIT;
+    if (!split_asks_clock(run->options) || run->options->no_judge)
+        fiber_event_set(&run->split->sampled);
+    else if (fiber_start(sample_clock, run) != 0)
+        return run_fail(EXIT_INTERNAL, "out of memory");
+    return 0;
+}
+
+/* Their times count from the start of the round, like those of its requests. */
+static void end_samples(struct run *run) {
+    struct round *round = &run->rounds[0];
+
+    run->split->is_sent = true;
+    fiber_event_wait(&run->split->sampled);
+    for (size_t i = 0; i < round->sample_count; i++) {
+        round->samples[i].asked_ns -= round->recorder->start_ns;
+        round->samples[i].answered_ns -= round->recorder->start_ns;
+    }
+}
+
 static size_t count_own(const struct run *run) {
     const size_t parts = (size_t)run->options->parts, part = (size_t)run->options->part_number - 1;
     size_t count = 0;
@@ -291,7 +332,11 @@ int split_send(struct run *run) {
     if (round->recorder == NULL)
         return run_fail(EXIT_INTERNAL, file_error(errno));
     round->recorder->planned = count_own(run);
+    exit_code = start_samples(run);
+    if (exit_code != 0)
+        return exit_code;
     exit_code = fire_send(run, round);
+    end_samples(run);
     progress_stop(&run->progress);
     return exit_code == 0 ? write_part(run, round) : exit_code;
 }
@@ -316,6 +361,7 @@ static int find_products(struct run *run, struct round *round) {
 }
 
 int split_gather(struct run *run, struct round *round) {
+    int64_t skew_us;
     struct why why;
     int exit_code = run->options->no_judge ? 0 : find_products(run, round);
 
@@ -324,6 +370,11 @@ int split_gather(struct run *run, struct round *round) {
     run->has_begun = true;
     if (parts_merge(&run->split->parts, &run->plan, round, &why) != 0)
         return run_fail(EXIT_NO_INPUT, why.text);
+    if (run->options->no_judge)
+        return 0;
+    if (auditor_skew(&run->auditor, &skew_us) != 0)
+        return run_fail(EXIT_UNREACHABLE, "the clock of the database could not be read");
+    round->started_us += skew_us; /* it is by the database's clock */
     return 0;
 }
 

@@ -10,7 +10,7 @@
 
 struct split;
 
-/* Each function except the last three returns an exit code. */
+/* Each function except the last four returns an exit code. */
 
 /* For `send` and `merge`: reads the plan or the parts, sets run->options to the settings of the plan,
  * and lays out its round. Call split_free() either way. */
@@ -26,6 +26,8 @@ __attribute__((warn_unused_result)) int split_gather(struct run *run, struct rou
 __attribute__((warn_unused_result)) int split_crew(struct run *run, struct round *round,
                                                    void (*on_start)(void *data));
 
+/* False: a `send` of --parts, which has the clock of its run. */
+bool split_asks_clock(const struct options *options);
 /* When `send` has its connections: waits for the moment of the start, and returns it. */
 int64_t split_start(void *run);
 /* When the parts that are merged began; 0: nothing is merged. */

@@ -38,16 +38,26 @@ class Parts(SystemTest):
         self.says(0, "plan", *PLAN, *args, self.path(name))
         return self.path(name)
 
-    def send(self, plan, *parts, name=""):
-        """Sends the parts at one moment, as several hosts do. Returns their folders."""
+    def send(self, plan, *parts, name="", clocks=()):
+        """Sends the parts at one moment, as several hosts do. Each may have a clock of its own. Returns their folders."""
         at = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=3)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         folders = [self.path(f"{name}{part.replace('/', '-of-')}") for part in parts]
-        runs = [self.stack.start_loadgen("send", "--part", part, "--plan", plan, "--at", at, "--no-progress", folder)
-                for part, folder in zip(parts, folders)]
+        runs = []
+        for i, (part, folder) in enumerate(zip(parts, folders)):
+            under = ["env", f"LD_PRELOAD={self.clock()}", f"OTHER_CLOCK={clocks[i]}"] if clocks else []
+            runs.append(self.stack.start_loadgen("send", "--part", part, "--plan", plan, "--at", at, "--no-progress", folder,
+                                                 under=under))
         for run in runs:
             output, errors = run.communicate(timeout=120)
             self.assertEqual(run.returncode, 0, output + errors)
         return folders
+
+    def clock(self):
+        """A library that gives a process another monotonic clock. Time namespaces are whole seconds apart, and do not drift."""
+        library = Path(self.path("other_clock.so"))
+        if not library.exists():
+            subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(Path(__file__).with_name("other_clock.c"))], check=True)
+        return library
 
     def merge(self, code, *folders, text=""):
         done = self.says(code, "merge", *folders, "--no-results=false", "--results", self.path("results"), "--output-format", "json",
@@ -63,8 +73,8 @@ class Parts(SystemTest):
         self.says(0, "check", self.path("results/latest"), text="the same verdicts")
         merged = lines(self.path("results/latest"), "request")
         self.assertEqual([line["number"] for line in merged], sorted(line["number"] for line in sent))
-        self.assertEqual(sorted(line["received"] - line["planned"] for line in merged if "sent" in line),
-                         sorted(line["received"] - line["planned"] for line in sent if "sent" in line))
+        self.assertEqual(sorted(line["received"] - 1000 * line["received_slack_us"] - line["planned"] for line in merged),
+                         sorted(line["received"] - line["planned"] for line in sent))
         for name in ["summary.json", "report.html", "latency.hlog", "rounds.csv"]:
             self.assertTrue((Path(self.path("results/latest")) / name).is_file())
 
@@ -90,6 +100,28 @@ class Parts(SystemTest):
         self.says(66, "send", "--part", "1/2", "--plan", self.path("nowhere"), "--at", "-", self.path("x"))
         self.says(64, "send", "--part", "1/2", "--plan", one, "--at", "-", here[0], text="exists")
         self.says(64, "send", "--part", "1/2", "--plan", one, "--at", "2026-01-01T00:00:00Z", self.path("x"), text="has passed")
+
+    def test_clocks_that_are_apart_or_drift_accuse_no_correct_shop(self):
+        for clocks in [["50000000,0,0,0", "0,0,0,0", "-50000000,0,0,0"], ["0,200,0,0", "0,-200,0,0", "3600000000000,200,0,0"]]:
+            with self.subTest(clocks=clocks):
+                name = clocks[0] + "-"
+                folders = self.send(self.plan("-R", "1600", "-d", "1s", "--stock", "1000", name=name + "plan"), "1/3", "2/3", "3/3",
+                                    name=name, clocks=clocks)
+                done = self.stack.loadgen("merge", *folders)
+                self.assertIn(done.returncode, (0, 2), done.stdout + done.stderr)
+                self.assertRegex(" ".join(done.stdout.split()),
+                                 r"moments are known to ±[0-9.]+ ms: [0-9]+ pairs count as overlapping that may not have")
+
+    def test_a_clock_that_steps_is_named_and_accuses_nobody(self):
+        folders = self.send(self.plan("-R", "400", "-d", "3s", "--stock", "500"), "1/3", "2/3", "3/3",
+                            clocks=["0,0,0,0", "0,0,500000000,4000000000", "0,0,0,0"])
+        done = self.says(2, "merge", *folders)
+        self.assertRegex(" ".join(done.stdout.split()),
+                         "the clock of part 2 of 3, or that of the database, stepped by [0-9]+ ms, [0-9.]+ s after its start")
+
+    def test_several_clocks_hide_no_lost_update(self):
+        folders = self.send(self.plan("--strategy", "none"), "1/2", "2/2", clocks=["50000000,0,0,0", "0,200,0,0"])
+        self.assertEqual(self.merge(1, *folders)["verdict"], "VIOLATED")
 
     def test_processes_of_one_machine_send_one_schedule_and_are_summed_exactly(self):
         plans = []

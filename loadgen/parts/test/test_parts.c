@@ -24,6 +24,8 @@ static struct plan plan;
 static struct parts parts;
 static struct round merged;
 static struct why why;
+static bool has_samples;
+static int64_t off_ns[PARTS], step_ns[PARTS]; /* of the clock of each part; a step at 500 ms */
 
 static int set_up(void **state) {
     static char spec[] = "atomic", empty[] = "", command[] = "loadgen plan";
@@ -43,6 +45,10 @@ static int set_up(void **state) {
                                         .items = 2,
                                         .dup_rate = 0.1};
     assert_int_equal(plan_make(&plan, &options.shape), 0);
+    memset(off_ns, 0, sizeof off_ns);
+    memset(step_ns, 0, sizeof step_ns);
+    has_samples = false;
+    parts.is_one_clock = true;
     merged = (struct round){.recorder = recorder_make(plan.count)};
     assert_non_null(merged.recorder);
     return 0;
@@ -77,6 +83,29 @@ static void answer(struct recorder *recorder, size_t number) {
     recorder_end(recorder, record);
 }
 
+/* The moment as the clock of the part shows it. */
+static int64_t shown(int64_t at_ns, size_t part) {
+    return at_ns + off_ns[part - 1] + (at_ns >= 500 * MS ? step_ns[part - 1] : 0);
+}
+
+static void turn(struct record *record, size_t part) {
+    record->sent_ns = shown(record->sent_ns, part);
+    record->received_ns = shown(record->received_ns, part);
+}
+
+/* The database's clock is the true one. A round trip takes 200 us; the database reads its clock after
+ * 50 us of it. */
+static void add_samples(struct round *round, size_t part) {
+    for (int64_t at_ns = -100 * MS; at_ns < 1500 * MS; at_ns += 100 * MS) {
+        struct clock_sample *sample = round_add_sample(round);
+        const int64_t off = off_ns[part - 1] + (at_ns >= 500 * MS ? step_ns[part - 1] : 0);
+
+        assert_non_null(sample);
+        *sample = (struct clock_sample){at_ns + off, at_ns + off + 200000,
+                                        1795248957000000 + (at_ns + 50000) / 1000};
+    }
+}
+
 /* A part of `of`, up to request `end`, as send writes it. */
 static void write_part(size_t part, size_t of, const char *folder, size_t end) {
     struct round round = {.item = &options.list.items[0],
@@ -85,7 +114,6 @@ static void write_part(size_t part, size_t of, const char *folder, size_t end) {
                           .recorder = recorder_make(plan.count),
                           .part = part,
                           .parts = of,
-                          .clock = "boot 1",
                           .started_us = 1795248957115658,
                           .is_realtime = part != 2};
     char path[260];
@@ -96,10 +124,15 @@ static void write_part(size_t part, size_t of, const char *folder, size_t end) {
         if (plan_is_own(&plan, number, of, part - 1))
             answer(round.recorder, number);
     recorder_compact(round.recorder);
+    if (has_samples)
+        add_samples(&round, part);
+    for (size_t i = 0; i < round.recorder->ended && part <= PARTS; i++)
+        turn(&round.recorder->records[i], part);
     round.recorder->late_launches = part;
     snprintf(path, sizeof path, "%s/history.ndjson", folder);
     assert_int_equal(parts_write(path, &options, 1234567, &round, &why), 0);
     recorder_free(round.recorder);
+    free(round.samples);
 }
 
 static void add(size_t count) {
@@ -185,10 +218,11 @@ static void test_a_lost_part_is_told_and_its_requests_are_unknown(void **state) 
     assert_int_equal(merged.doubt_count, 1);
     assert_non_null(strstr(merged.doubts[0].text, "part 2 of 3 is lost: "));
     assert_non_null(strstr(merged.doubts[0].text, "/2/history.ndjson does not exist"));
-    for (size_t number = 0; number < plan.count; number++) {
-        const struct record *record = &merged.recorder->records[number];
+    for (size_t i = 0; i < plan.count; i++) {
+        const struct record *record = &merged.recorder->records[i];
 
-        assert_int_equal(record->outcome == RECORD_UNKNOWN, plan_is_own(&plan, number, PARTS, 1));
+        assert_int_equal(record->outcome == RECORD_UNKNOWN,
+                         plan_is_own(&plan, record->number, PARTS, 1));
         assert_int_equal(record_is_nameless(record), record->outcome == RECORD_UNKNOWN);
     }
 }
@@ -273,6 +307,82 @@ static void test_a_request_of_another_part_is_refused(void **state) {
     assert_non_null(strstr(why.text, "has request 1, which is not in this part"));
 }
 
+/* ---- clocks of several machines */
+
+/* The true moments, from the start of `merged`. */
+static int64_t true_ns(int64_t at_ns) {
+    return at_ns + 1795248957000000000 - merged.started_us * 1000;
+}
+
+/* Whether each interval contains the true moment, with this much slack at most. */
+static void assert_contains(int64_t most_ns) {
+    struct recorder *one = recorder_make(plan.count);
+
+    assert_non_null(one);
+    for (size_t number = 0; number < plan.count; number++)
+        answer(one, number);
+    for (size_t i = 0; i < merged.recorder->ended; i++) {
+        const struct record *record = &merged.recorder->records[i];
+        const struct record *other = &one->records[record->number];
+
+        assert_true(record->sent_ns > 0);
+        assert_true(record->sent_ns <= true_ns(other->sent_ns) + 1000);
+        assert_true(record->received_ns >= true_ns(other->received_ns));
+        assert_in_range(record_slack_ns(record), 1, most_ns);
+    }
+    recorder_free(one);
+}
+
+static void merge_clocks(void) {
+    parts.is_one_clock = false;
+    has_samples = true;
+    for (size_t i = 0; i < PARTS; i++)
+        write_part(i + 1, PARTS, folders[i], plan.count);
+    add(PARTS);
+    merge();
+}
+
+static void test_clocks_that_are_apart_give_intervals_with_the_true_moments(void **state) {
+    off_ns[0] = 100 * MS;
+    off_ns[1] = 50 * MS;
+    merge_clocks();
+    assert_contains(300000);
+    assert_int_equal(merged.doubt_count, 0);
+}
+
+/* Between the two samples about the step the clock may have either offset. */
+static void test_a_clock_that_steps_says_so(void **state) {
+    step_ns[1] = 31 * MS;
+    merge_clocks();
+    assert_contains(40 * MS);
+    assert_int_equal(merged.doubt_count, 1);
+    assert_non_null(strstr(merged.doubts[0].text,
+                           "the clock of part 2 of 3, or that of the database, stepped by 31 ms, "
+                           "0.5 s after its start"));
+}
+
+/* Latencies are those of one clock. */
+static void test_latencies_do_not_depend_on_the_clocks(void **state) {
+    struct recorder *one = recorder_make(plan.count);
+
+    assert_non_null(one);
+    for (size_t number = 0; number < plan.count; number++)
+        answer(one, number);
+    off_ns[0] = 70 * MS;
+    merge_clocks();
+    assert_memory_equal(&merged.recorder->service, &one->service, sizeof one->service);
+    recorder_free(one);
+}
+
+static void test_parts_of_several_machines_must_know_the_clock_of_the_database(void **state) {
+    parts.is_one_clock = false;
+    for (size_t i = 0; i < PARTS; i++)
+        write_part(i + 1, PARTS, folders[i], plan.count);
+    add(PARTS);
+    assert_int_equal(parts_merge(&parts, &plan, &merged, &why), -1);
+    assert_non_null(strstr(why.text, "does not tell how its clock differs"));
+}
+
 static void test_a_file_that_exists_is_kept(void **state) {
     struct round round = {.item = &options.list.items[0],
                           .items = 2,
@@ -301,6 +411,10 @@ int main(void) {
         IN_FOLDER(test_a_part_of_another_plan_with_the_same_settings_is_refused),
         IN_FOLDER(test_a_run_is_no_part),
         IN_FOLDER(test_a_request_of_another_part_is_refused),
+        IN_FOLDER(test_clocks_that_are_apart_give_intervals_with_the_true_moments),
+        IN_FOLDER(test_a_clock_that_steps_says_so),
+        IN_FOLDER(test_latencies_do_not_depend_on_the_clocks),
+        IN_FOLDER(test_parts_of_several_machines_must_know_the_clock_of_the_database),
         IN_FOLDER(test_a_file_that_exists_is_kept),
     };
 

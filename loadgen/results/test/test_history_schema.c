@@ -93,8 +93,8 @@ static void test_the_schema_has_the_members_of_the_tables(void **state) {
         const struct history_field *fields;
     } lines[] = {{"run", history_run},         {"round", history_round},
                  {"request", history_request}, {"event", history_event},
-                 {"product", history_product}, {"doubt", history_doubt},
-                 {"end", history_end}};
+                 {"product", history_product}, {"clock", history_clock},
+                 {"doubt", history_doubt},     {"end", history_end}};
     json_error_t error;
     json_t *schema = json_load_file(SCHEMA, 0, &error), *definitions;
     char name[40];

@@ -88,6 +88,12 @@ struct mutant {
 #define ROW(function, with)    .of_row = function, .number = with
 #define BACK(function, with)   .of_back = function, .number = with
 
+/* Gives each customer's requests to one of three machines with clocks that are up to `most_ns` off,
+ * so each moment becomes an interval that contains the true one; and judges. */
+void simulated_judge_blurred(int64_t most_ns);
+/* The first anomaly that was found, or -1. */
+int first_found(void);
+
 /* A test that tries each mutant, up to one without a name, in many runs. The verdict must be right,
  * and each of its sentences must be true of the rows. */
 void judge_mutants(void **state);
