@@ -521,22 +521,29 @@ static int64_t ttl_of(int64_t ms) {
     return ms > TTL_MOST ? TTL_MOST : ms < -TTL_MOST ? -TTL_MOST : ms;
 }
 
+/* The text in `to` is empty, and all its bytes are 0. */
+static void copy_value(char to[KV_TEXT], const char *from) {
+    memcpy(to, from, strnlen(from, KV_TEXT - 1));
+}
+
 static enum outcome make_kv(struct sale *sale, const struct call *call, struct reply *reply) {
-    struct kv_call asked[KV_STEPS] = {{(enum kv_command)call->how, call->key, call->value,
-                                       .ttl_ms = ttl_of(call->number), .server = call->last}};
+    struct kv_call asked[KV_STEPS];
     enum outcome outcome;
+    int count = 1;
 
-    for (int i = 0; i < KV_STEPS - 1 && call->then[i].how != 0; i++) {
-        const struct call_step *step = &call->then[i];
+    asked[0] = (struct kv_call){(enum kv_command)call->how, call->key, call->value,
+                                .ttl_ms = ttl_of(call->number), .server = call->last};
+    for (; count < KV_STEPS && call->then[count - 1].how != 0; count++) {
+        const struct call_step *step = &call->then[count - 1];
 
-        asked[i].then = &asked[i + 1];
-        asked[i + 1] = (struct kv_call){(enum kv_command)(step->how - 1), step->key, step->value,
+        asked[count - 1].then = &asked[count];
+        asked[count] = (struct kv_call){(enum kv_command)(step->how - 1), step->key, step->value,
                                         .ttl_ms = ttl_of(step->number)};
     }
     outcome = sale->ops->kv(sale, asked);
-    for (int i = 0; i < KV_STEPS; i++) {
+    for (int i = 0; i < count; i++) {
         reply->flag += asked[i].is_yes;
-        (void)snprintf(i == 0 ? reply->text : reply->then[i - 1], KV_TEXT, "%s", asked[i].reply);
+        copy_value(i == 0 ? reply->text : reply->then[i - 1], asked[i].reply);
     }
     return outcome;
 }

@@ -114,9 +114,11 @@ static bool replace_token(const struct names *names, char *text, bool back) {
 /* ---- ids and instances */
 
 static void add_pair(struct names *names, const char *real, const char *shown) {
-    assert(names->count < NAMES && strlen(real) == strlen(shown));
-    (void)snprintf(names->names[names->count].real, TOKEN_TEXT, "%s", real);
-    (void)snprintf(names->names[names->count].shown, TOKEN_TEXT, "%s", shown);
+    const size_t size = strlen(real) + 1;
+
+    assert(names->count < NAMES && size <= TOKEN_TEXT && strlen(shown) + 1 == size);
+    memcpy(names->names[names->count].real, real, size);
+    memcpy(names->names[names->count].shown, shown, size);
     names->count++;
 }
 
