@@ -5,7 +5,6 @@
 #include "complain.h"
 #include "plan.h"
 #include "student.h"
-#include "utf8.h"
 #include "values.h"
 
 #include <errno.h>
@@ -35,8 +34,7 @@ static int print_end(const char *path, enum plan_end end, const char *why) {
 
     if (end == PLAN_STOPPED)
         return codes[end];
-    (void)snprintf(shown, sizeof shown, "%s", path);
-    utf8_make_printable(shown);
+    student_show_path(shown, path);
     if (line > 0)
         fprintf(stderr, "%s:%d: %s\n", shown, line, why);
     else

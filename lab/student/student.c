@@ -1,6 +1,8 @@
 /* Builds a student's file and loads its strategy. */
 #include "student.h"
 
+#include "clock.h"
+#include "folder.h"
 #include "gate.h"
 #include "home.h"
 #include "machine.h"
@@ -8,18 +10,17 @@
 
 #include <assert.h>
 #include <ctype.h>
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +33,8 @@
 #define SHUT          124 /* the same: that cannot open its folder or /dev/null */
 #define WARNINGS      5   /* at most, of a file */
 #define KNOWN_OPTIONS (2 * TAKES_CART - 1)
+
+int64_t student_wall_ms = 300000;
 
 /* Set the message, and return `end`. */
 __attribute__((format(printf, 3, 4))) static enum student_end student_tell(
@@ -72,33 +75,6 @@ static void student_clean(char message[static STUDENT_MESSAGE]) {
     memcpy(message, room, length);
     message[length] = '\0';
     make_lines_printable(message);
-}
-
-/* An object cannot be loaded from a folder that is mounted noexec. */
-static bool is_noexec(const char *folder) {
-    struct statvfs its;
-
-    return statvfs(folder, &its) == 0 && (its.f_flag & ST_NOEXEC) != 0;
-}
-
-static bool make_folder_in(struct student_file *file, const char *at) {
-    if (at == NULL || at[0] != '/' || strlen(at) >= 40 || is_noexec(at))
-        return false;
-    (void)snprintf(file->folder, sizeof file->folder, "%s/lab-XXXXXX", at);
-    if (mkdtemp(file->folder) != NULL)
-        return true;
-    file->folder[0] = '\0';
-    return false;
-}
-
-static enum student_end student_make_folder(struct student_file *file) {
-    assert(file->folder[0] == '\0'); /* one folder a file */
-    if (make_folder_in(file, getenv("TMPDIR")) || make_folder_in(file, "/tmp"))
-        return STUDENT_OK;
-    return student_tell(file, STUDENT_BROKEN,
-                        "/tmp: %s: set TMPDIR to a folder that programs may be run from, and that "
-                        "you may write to",
-                        is_noexec("/tmp") ? "it is mounted noexec" : strerror(errno));
 }
 
 /* Write it under its own name, so that the compiler's messages show that name. */
@@ -161,16 +137,27 @@ static bool has_diagnostic(const char *text) {
     return false;
 }
 
+/* Wait for bytes, or for the end of the compiler's output. False: the deadline has passed. */
+static bool wait_for_output(int from, int64_t deadline_ms) {
+    struct pollfd wanted = {.fd = from, .events = POLLIN};
+    int64_t left_ms = deadline_ms - clock_now_ms();
+
+    while (left_ms > 0 && poll(&wanted, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX) <= 0)
+        left_ms = deadline_ms - clock_now_ms();
+    return left_ms > 0;
+}
+
 /* Keep the compiler's output up to the message's size. Read the rest, too, so that the compiler does
- * not block. True: a diagnostic of the student's code is somewhere in it. */
-static bool collect_message(int from, struct student_file *file) {
+ * not block. Its end is the end of the compiler, unless the deadline passes first. True: a
+ * diagnostic of the student's code is somewhere in it. */
+static bool collect_message(int from, int64_t deadline_ms, struct student_file *file) {
     char text[4096 + 1];
     size_t have = 0, kept = 0;
     bool is_found = false;
-    ssize_t got;
+    ssize_t got = 1;
 
-    while ((got = read(from, text + kept, sizeof text - 1 - kept)) > 0 ||
-           (got < 0 && errno == EINTR)) {
+    while (got != 0 && wait_for_output(from, deadline_ms)) {
+        got = TEMP_FAILURE_RETRY(read(from, text + kept, sizeof text - 1 - kept));
         const size_t room = sizeof file->message - 1 - have;
         const size_t new = got > 0 ? (size_t)got : 0, take = new < room ? new : room;
 
@@ -241,14 +228,15 @@ static enum student_end student_tell_end(struct student_file *file, const char *
                                             : "it does not say why");
 }
 
-/* Run the compiler in file->folder, for CPU_S seconds at most. Its output becomes the message. */
+/* Run the compiler in file->folder, for CPU_S seconds and student_wall_ms at most. Its output becomes the message. */
 static enum student_end compiler_run(const char *const *arguments, struct student_file *file) {
+    const int64_t deadline_ms = clock_now_ms() + student_wall_ms;
     int ends[2], status;
     struct rusage used;
-    bool has_diagnostic = false;
+    bool has_diagnostic = false, is_late;
     pid_t child;
 
-    assert(file->folder[0] == '/'); /* by student_make_folder() */
+    assert(file->folder[0] == '/'); /* by folder_make() */
     if (pipe2(ends, O_CLOEXEC) != 0)
         return student_broken(file, "pipe");
     child = fork();
@@ -256,12 +244,18 @@ static enum student_end compiler_run(const char *const *arguments, struct studen
         be_compiler(arguments, file->folder, ends[1]);
     (void)close(ends[1]);
     if (child > 0)
-        has_diagnostic = collect_message(ends[0], file);
+        has_diagnostic = collect_message(ends[0], deadline_ms, file);
     (void)close(ends[0]);
     if (child < 0)
         return student_broken(file, "fork");
+    is_late = clock_now_ms() >= deadline_ms;
+    if (is_late)
+        (void)kill(child, SIGKILL);
     if (TEMP_FAILURE_RETRY(wait4(child, &status, 0, &used)) < 0)
         return student_broken(file, "wait4");
+    if (is_late && WIFSIGNALED(status))
+        return student_tell(file, STUDENT_BROKEN, "%s: it did not end within %" PRId64 " s",
+                            arguments[0], student_wall_ms / 1000);
     return student_tell_end(file, arguments[0], status, &used, has_diagnostic);
 }
 
@@ -341,6 +335,11 @@ int student_line(struct student_file *file, uintptr_t at) {
 
 /* ---- the message */
 
+void student_show_path(char shown[static PATH_MAX], const char *path) {
+    (void)snprintf(shown, PATH_MAX, "%s", path);
+    utf8_make_printable(shown);
+}
+
 /* A line with no place of an error in it, or with a header that the gate refuses. */
 static bool is_idle(const char *line, size_t length) {
     static const char *const idle[] = {": In function ",
@@ -361,8 +360,7 @@ static void student_show(struct student_file *file, const char *shown) {
     size_t used = 0;
     bool was_idle = false;
 
-    (void)snprintf(path, sizeof path, "%s", shown);
-    utf8_make_printable(path); /* a folder may have any name */
+    student_show_path(path, shown);
     memcpy(text, file->message, sizeof text);
     file->message[0] = '\0';
     for (const char *line = text; *line != '\0' && used < sizeof text - 1;) {
@@ -386,8 +384,7 @@ static void student_keep_warnings(struct student_file *file, const char *shown) 
     size_t used = 0, length;
     int left = WARNINGS;
 
-    (void)snprintf(path, sizeof path, "%s", shown);
-    utf8_make_printable(path);
+    student_show_path(path, shown);
     memcpy(text, file->warnings, sizeof text);
     file->warnings[0] = '\0';
     for (const char *line = text; *line != '\0' && left > 0 && used < room;
@@ -408,9 +405,11 @@ static enum student_end student_build_file(const char *path, struct gate_source 
                                            struct student_file *file) {
     struct gate_source *source = &sources[0];
     enum student_end end = gate_read(source, path, file);
+    struct why why;
 
-    if (end == STUDENT_OK)
-        end = student_make_folder(file);
+    assert(file->folder[0] == '\0'); /* one folder a file */
+    if (end == STUDENT_OK && folder_make(file->folder, &file->lock, &why) != 0)
+        end = student_tell(file, STUDENT_BROKEN, "%s", why.text);
     if (end == STUDENT_OK)
         end = write_source(source, file);
     return end == STUDENT_OK ? compile(source, &sources[1], file) : end;
@@ -450,15 +449,8 @@ enum student_end student_build(const char *path, const char *shown, struct stude
 }
 
 void student_remove(struct student_file *file) {
-    DIR *folder = file->folder[0] != '\0' ? opendir(file->folder) : NULL;
-    struct dirent *entry;
-
-    if (folder == NULL)
-        return;
-    while ((entry = readdir(folder)) != NULL)
-        (void)unlinkat(dirfd(folder), entry->d_name, 0);
-    (void)closedir(folder);
-    (void)rmdir(file->folder);
+    if (file->folder[0] != '\0')
+        folder_remove(file->folder, file->lock);
     file->folder[0] = '\0';
 }
 

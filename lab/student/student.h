@@ -13,15 +13,23 @@
 #include "student_file.h"
 #include "why.h"
 
+#include <limits.h>
+#include <stdint.h>
+
 /* Build the file at `path`. Its messages and warnings call it `shown`: in each line that names a place in it, so
  * that an editor can jump there. Call student_remove() after it in any case. */
 __attribute__((warn_unused_result)) enum student_end student_build(const char *path,
                                                                    const char *shown,
                                                                    struct student_file *file);
+/* A compiler that does not end within this time is at fault. Tests shorten it. */
+extern int64_t student_wall_ms;
 /* The line of the source that made the code at `at` in the object; 0: unknown. */
 int student_line(struct student_file *file, uintptr_t at);
 /* Remove all files that student_build() made. */
 void student_remove(struct student_file *file);
+
+/* Write a path for people: a folder may have any name, and a terminal obeys some bytes. */
+void student_show_path(char shown[static PATH_MAX], const char *path);
 
 /* Load the strategy of a shared object, which stays loaded. This runs no code of the object. REFUSED
  * or BROKEN, with the reason in `why`. */

@@ -2,6 +2,8 @@
 #ifndef LAB_STUDENT_FILE_H
 #define LAB_STUDENT_FILE_H
 
+#include "folder.h"
+
 #include <limits.h>
 
 #define STUDENT_SOURCE  65536 /* bytes at most */
@@ -14,9 +16,10 @@ enum student_end {
 };
 
 struct student_file {
-    char name[NAME_MAX + 1]; /* the file's own name, for messages */
-    char folder[64];         /* a temporary folder of ours, with all files of the build */
-    char object[128];        /* the shared object in that folder, if the build is OK */
+    char name[NAME_MAX + 1];  /* the file's own name, for messages */
+    char folder[FOLDER_PATH]; /* a temporary folder of ours, with all files of the build */
+    int lock;                 /* of that folder */
+    char object[128];         /* the shared object in that folder, if the build is OK */
     char message[STUDENT_MESSAGE];
     char
         warnings[STUDENT_MESSAGE]; /* of the compiler: the first few, a line each, with the place */

@@ -3,10 +3,13 @@
 #include "student.h"
 #include "test.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HEAD "#include \"strategy.h\"\n"
@@ -240,6 +243,66 @@ static void test_a_compiler_that_fails_is_no_fault_of_the_student(void **state) 
     assert_int_equal(unlink(compiler), 0);
 }
 
+static void test_a_compiler_that_stands_still_is_ended(void **state) {
+    const int64_t before_ms = student_wall_ms;
+    char compiler[80];
+
+    (void)snprintf(compiler, sizeof compiler, "%s/cc", folder);
+    write_file(RIGHT, strlen(RIGHT));
+    make_compiler(compiler, "exec sleep 1000");
+    assert_int_equal(setenv("CC", compiler, 1), 0);
+    student_wall_ms = 50;
+    assert_built(STUDENT_BROKEN, "it did not end within");
+    student_wall_ms = before_ms;
+    assert_int_equal(unsetenv("CC"), 0);
+    assert_int_equal(unlink(compiler), 0);
+}
+
+/* A folder of temporary files in our folder, with one file, last changed `age_s` ago. */
+static void leave_folder(char left[80], const char *name, time_t age_s) {
+    const struct timespec then[2] = {{.tv_sec = time(NULL) - age_s},
+                                     {.tv_sec = time(NULL) - age_s}};
+    char file[100];
+    FILE *to;
+
+    (void)snprintf(left, 80, "%s/%s", folder, name);
+    assert_int_equal(mkdir(left, 0700), 0);
+    (void)snprintf(file, sizeof file, "%s/exercise.c", left);
+    to = fopen(file, "w");
+    assert_non_null(to);
+    assert_int_equal(fclose(to), 0);
+    assert_int_equal(utimensat(AT_FDCWD, left, then, 0), 0);
+}
+
+static void remove_left(const char *left) {
+    char file[100];
+
+    (void)snprintf(file, sizeof file, "%s/exercise.c", left);
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(rmdir(left), 0);
+}
+
+static void test_folders_of_killed_processes_are_removed(void **state) {
+    char dead[80], alive[80], young[80], other[80];
+    int lock;
+
+    leave_folder(dead, "lab-dead00", 7200);
+    leave_folder(alive, "lab-alive0", 7200);
+    leave_folder(young, "lab-young0", 60);
+    leave_folder(other, "lab-of-others", 7200);
+    lock = open(alive, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
+    assert_int_equal(setenv("TMPDIR", folder, 1), 0);
+    write_file(RIGHT, strlen(RIGHT));
+    assert_built(STUDENT_OK, "");
+    assert_int_equal(unsetenv("TMPDIR"), 0);
+    assert_int_not_equal(access(dead, F_OK), 0);
+    remove_left(alive);
+    remove_left(young);
+    remove_left(other);
+    assert_int_equal(close(lock), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_file_that_goes_beyond_the_seam_is_refused_with_its_line),
@@ -248,6 +311,8 @@ int main(void) {
         cmocka_unit_test(test_the_shipped_strategies_are_accepted),
         cmocka_unit_test(test_a_compiler_that_is_missing_is_no_fault_of_the_student),
         cmocka_unit_test(test_a_compiler_that_fails_is_no_fault_of_the_student),
+        cmocka_unit_test(test_a_compiler_that_stands_still_is_ended),
+        cmocka_unit_test(test_folders_of_killed_processes_are_removed),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
