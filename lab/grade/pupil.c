@@ -27,7 +27,6 @@
 #define CPU_S   1  /* of a player; usually it takes less than a tenth of a millisecond */
 #define MANY_S  10 /* of a player that rehearses: it plays hundreds of sales */
 #define MEMORY  ((size_t)600 << 20)
-#define WALL_S  140 /* the machine stands still: then there is no grade */
 #define PAGE    ((size_t)4096)
 #define PLACES  1024 /* for the desk, and for the stack's begin */
 
@@ -381,7 +380,7 @@ static enum pupil_end tell_end_of_pupil(struct pupil *pupil, struct why *why) {
 
 /* Read `size` bytes of the pupil. */
 static enum pupil_end hear(struct pupil *pupil, void *to, size_t size, struct why *why) {
-    const int64_t due_ms = clock_now_ms() + WALL_S * 1000;
+    const int64_t due_ms = clock_now_ms() + machine_wall_ms;
     size_t have = 0;
 
     while (have < size) {

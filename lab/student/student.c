@@ -34,8 +34,6 @@
 #define WARNINGS      5   /* at most, of a file */
 #define KNOWN_OPTIONS (2 * TAKES_CART - 1)
 
-int64_t student_wall_ms = 300000;
-
 /* Set the message, and return `end`. */
 __attribute__((format(printf, 3, 4))) static enum student_end student_tell(
     struct student_file *file, enum student_end end, const char *format, ...) {
@@ -228,9 +226,10 @@ static enum student_end student_tell_end(struct student_file *file, const char *
                                             : "it does not say why");
 }
 
-/* Run the compiler in file->folder, for CPU_S seconds and student_wall_ms at most. Its output becomes the message. */
+/* Run the compiler in file->folder, for CPU_S seconds and machine_wall_ms at most. Its output becomes
+ * the message. */
 static enum student_end compiler_run(const char *const *arguments, struct student_file *file) {
-    const int64_t deadline_ms = clock_now_ms() + student_wall_ms;
+    const int64_t deadline_ms = clock_now_ms() + machine_wall_ms;
     int ends[2], status;
     struct rusage used;
     bool has_diagnostic = false, is_late;
@@ -255,7 +254,7 @@ static enum student_end compiler_run(const char *const *arguments, struct studen
         return student_broken(file, "wait4");
     if (is_late && WIFSIGNALED(status))
         return student_tell(file, STUDENT_BROKEN, "%s: it did not end within %" PRId64 " s",
-                            arguments[0], student_wall_ms / 1000);
+                            arguments[0], machine_wall_ms / 1000);
     return student_tell_end(file, arguments[0], status, &used, has_diagnostic);
 }
 

@@ -21,8 +21,6 @@
 __attribute__((warn_unused_result)) enum student_end student_build(const char *path,
                                                                    const char *shown,
                                                                    struct student_file *file);
-/* A compiler that does not end within this time is at fault. Tests shorten it. */
-extern int64_t student_wall_ms;
 /* The line of the source that made the code at `at` in the object; 0: unknown. */
 int student_line(struct student_file *file, uintptr_t at);
 /* Remove all files that student_build() made. */

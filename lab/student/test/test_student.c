@@ -1,4 +1,5 @@
 /* Tests which students' files are refused, with which message, and which are accepted. */
+#include "machine.h"
 #include "strategies.h"
 #include "student.h"
 #include "test.h"
@@ -244,16 +245,16 @@ static void test_a_compiler_that_fails_is_no_fault_of_the_student(void **state) 
 }
 
 static void test_a_compiler_that_stands_still_is_ended(void **state) {
-    const int64_t before_ms = student_wall_ms;
+    const int64_t before_ms = machine_wall_ms;
     char compiler[80];
 
     (void)snprintf(compiler, sizeof compiler, "%s/cc", folder);
     write_file(RIGHT, strlen(RIGHT));
     make_compiler(compiler, "exec sleep 1000");
     assert_int_equal(setenv("CC", compiler, 1), 0);
-    student_wall_ms = 50;
+    machine_wall_ms = 50;
     assert_built(STUDENT_BROKEN, "it did not end within");
-    student_wall_ms = before_ms;
+    machine_wall_ms = before_ms;
     assert_int_equal(unsetenv("CC"), 0);
     assert_int_equal(unlink(compiler), 0);
 }
