@@ -110,7 +110,7 @@ class Exercise(unittest.TestCase):
                  .replace("static enum", "enum"), "it has no .sell"),
                 (re.sub(r"\.promise = .*", "", good), "it lacks one of the texts .family, .summary, .promise, .breaks, .source"),
                 (good.replace(".default_shards = 1", ".default_shards = 0"), "its .default_shards is not 1..1000"),
-                (good.replace(".sell =", ".takes = 256, .sell ="), "its .takes has bits that are not options"),
+                (good.replace(".sell =", ".takes = 512, .sell ="), "its .takes has bits that are not options"),
                 (good.replace(".sell =", ".needs = 9, .sell ="), "its .needs is not a server"),
                 (good.replace("store_work(sale)", "extern void no_such(void); no_such()"), "FILE: undefined symbol: no_such")):
             self.build(text, bad)
