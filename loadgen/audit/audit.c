@@ -471,7 +471,6 @@ int auditor_find(struct auditor *auditor, struct product *product, struct audit_
     struct pg_query query = {.statement = &product_select,
                              .params = {product->id},
                              .deadline_ms = clock_now_ms() + QUERY_MS};
-    struct ledger ledger = {.sales = NULL};
     int rc = pg_query_await(auditor->inventory, &query) == PG_OK ? 0 : -1;
 
     *found = (struct audit_found){.is_there = rc == 0 && query.affected == 1};
@@ -481,12 +480,19 @@ int auditor_find(struct auditor *auditor, struct product *product, struct audit_
         audit_copy(product->since, sizeof product->since, &query, 0, 0);
         found->stock = pg_int(&query, 0, 1);
         audit_copy(found->spec, sizeof found->spec, &query, 0, 2);
-        rc = auditor_read(auditor, product, &ledger, why);
-        found->is_fresh = ledger.available == ledger.initial && ledger.returned == 0 &&
-                          ledger.sale_count == 0 && ledger.order_count == 0;
     }
-    ledger_free(&ledger);
     pg_query_clear(&query);
+    return rc;
+}
+
+int auditor_is_fresh(struct auditor *auditor, const struct product *product, bool *is_fresh,
+                     struct why *why) {
+    struct ledger ledger = {.sales = NULL};
+    const int rc = auditor_read(auditor, product, &ledger, why);
+
+    *is_fresh = ledger.available == ledger.initial && ledger.returned == 0 &&
+                ledger.sale_count == 0 && ledger.order_count == 0;
+    ledger_free(&ledger);
     return rc;
 }
 

@@ -50,14 +50,18 @@ __attribute__((warn_unused_result)) int auditor_create(struct auditor *auditor, 
                                                        struct product *product, struct why *why);
 
 struct audit_found {
-    bool is_there, is_fresh; /* fresh: nothing of it was ever sold */
-    int64_t stock;           /* initial */
+    bool is_there;
+    int64_t stock; /* initial */
     char spec[STRATEGY_SPEC_SIZE];
 };
 /* Looks up product->id, and fills in the rest. Returns 0; or -1 with the reason in `why`. */
 __attribute__((warn_unused_result)) int auditor_find(struct auditor *auditor,
                                                      struct product *product,
                                                      struct audit_found *found, struct why *why);
+/* Whether nothing of it was ever sold. Returns 0; or -1 with the reason in `why`. */
+__attribute__((warn_unused_result)) int auditor_is_fresh(struct auditor *auditor,
+                                                         const struct product *product,
+                                                         bool *is_fresh, struct why *why);
 
 /* Returns true once each sale has its order and nothing was sold for `still_ms`. Returns false at
  * the deadline or when *is_interrupted is set. After an unknown outcome a sale may still come: it

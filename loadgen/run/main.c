@@ -172,6 +172,7 @@ static int refuse_sold_from(const struct run *run, const struct audit_found *fou
 
 static int prepare_attack(struct run *run) {
     struct audit_found found;
+    bool is_fresh;
     struct why why;
 
     assert(run->attacked.id[0] != '\0');
@@ -181,7 +182,9 @@ static int prepare_attack(struct run *run) {
         complain("loadgen", "there is no product %s in the database inventory", run->attacked.id);
         return EXIT_USAGE;
     }
-    if (!found.is_fresh)
+    if (auditor_is_fresh(&run->auditor, &run->attacked, &is_fresh, &why) != 0)
+        return run_fail(EXIT_UNREACHABLE, why.text);
+    if (!is_fresh)
         return refuse_sold_from(run, &found);
     if (options_attack(run->options, found.spec, found.stock, &why) != 0)
         return run_fail(EXIT_USAGE, why.text);

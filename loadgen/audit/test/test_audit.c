@@ -252,17 +252,20 @@ static void test_events_are_read_on_the_clock_of_the_round(void) {
 
 static void test_a_product_is_found_with_what_it_is(void) {
     struct audit_found found;
+    bool is_fresh;
 
     create_product();
     product.since[0] = '\0';
     assert_done(auditor_find(&auditor, &product, &found, &why));
-    assert_true(found.is_there && found.is_fresh);
+    assert_true(found.is_there);
+    assert_done(auditor_is_fresh(&auditor, &product, &is_fresh, &why));
+    assert_true(is_fresh);
     assert_int_equal(found.stock, 3);
     assert_string_equal(found.spec, "none,work=2ms");
     assert_string_not_equal(product.since, "");
     add("INSERT INTO returned_unit (product_id, shard, unit) VALUES ('%s', 0, 1) -- %s");
-    assert_done(auditor_find(&auditor, &product, &found, &why));
-    assert_true(found.is_there && !found.is_fresh);
+    assert_done(auditor_is_fresh(&auditor, &product, &is_fresh, &why));
+    assert_false(is_fresh);
     snprintf(product.id, sizeof product.id, "%s", "00000000-0000-7000-8000-0000000000ff");
     assert_done(auditor_find(&auditor, &product, &found, &why));
     assert_false(found.is_there);
