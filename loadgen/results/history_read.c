@@ -209,7 +209,7 @@ static int begin_round(struct reader *reader, const struct history_round *begin,
 
 static int read_round(struct reader *reader, struct history_line *line) {
     struct history *history = reader->history;
-    struct history_round begin = {.requests = 0};
+    struct history_round *begin; /* on the heap: it would take half of a fiber's stack */
     struct round *rounds;
     int code;
 
@@ -220,14 +220,18 @@ static int read_round(struct reader *reader, struct history_line *line) {
     if (rounds == NULL)
         return why_set(&reader->why, "out of memory");
     history->rounds = rounds;
+    begin = calloc(1, sizeof *begin);
+    if (begin == NULL)
+        return why_set(&reader->why, "out of memory");
     reader->is_in_round = true;
     reader->ledger = NULL;
     reader->products = 0;
-    code = history_line_read(line, history_round, &begin, &reader->why);
+    code = history_line_read(line, history_round, begin, &reader->why);
     if (code == 0)
-        code = begin_round(reader, &begin, &rounds[history->count]);
-    json_decref(begin.instances);
-    json_decref(begin.products);
+        code = begin_round(reader, begin, &rounds[history->count]);
+    json_decref(begin->instances);
+    json_decref(begin->products);
+    free(begin);
     return code;
 }
 

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- a line: the fields of the structure `from` */
@@ -151,23 +152,28 @@ int history_write_run(FILE *to, const struct options *options, int64_t started_u
 
 /* ---- a round */
 
+/* On the heap: a round would take half of a fiber's stack. */
 static int write_begin(FILE *to, const struct round *round) {
     const struct recorder *recorder = round->recorder;
-    const struct history_round begin = {
-        .round = *round,
-        .requests = (int64_t)recorder->ended,
-        .planned = (int64_t)recorder->planned,
-        .late_launches = (int64_t)recorder->late_launches,
-        .start_ns = round->part > 0 ? recorder->start_ns : 0,
-        .instances = json_text_array(recorder->instances[0], sizeof recorder->instances[0],
-                                     recorder->instance_count),
-        .products = json_text_array(round->products[0].id, sizeof round->products[0], round->items),
-    };
-    int code = history_line_write(to, "round", history_round, &begin);
+    struct history_round *begin = calloc(1, sizeof *begin);
+    int code;
 
     assert(round->products != NULL && round->items > 0);
-    json_decref(begin.instances);
-    json_decref(begin.products);
+    if (begin == NULL)
+        return -1;
+    begin->round = *round;
+    begin->requests = (int64_t)recorder->ended;
+    begin->planned = (int64_t)recorder->planned;
+    begin->late_launches = (int64_t)recorder->late_launches;
+    begin->start_ns = round->part > 0 ? recorder->start_ns : 0;
+    begin->instances = json_text_array(recorder->instances[0], sizeof recorder->instances[0],
+                                       recorder->instance_count);
+    begin->products =
+        json_text_array(round->products[0].id, sizeof round->products[0], round->items);
+    code = history_line_write(to, "round", history_round, begin);
+    json_decref(begin->instances);
+    json_decref(begin->products);
+    free(begin);
     return code;
 }
 

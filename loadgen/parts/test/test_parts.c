@@ -126,7 +126,7 @@ static void write_part(size_t part, size_t of, const char *folder, size_t end) {
     recorder_compact(round.recorder);
     if (has_samples)
         add_samples(&round, part);
-    for (size_t i = 0; i < round.recorder->ended && part <= PARTS; i++)
+    for (size_t i = 0; i < round.recorder->ended && part >= 1 && part <= PARTS; i++)
         turn(&round.recorder->records[i], part);
     round.recorder->late_launches = part;
     snprintf(path, sizeof path, "%s/history.ndjson", folder);
