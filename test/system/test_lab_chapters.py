@@ -1,5 +1,5 @@
 """Plays the chapters of lab/ like a student, without chapter 13: the exercise fails and gets advice, each hint gets further, and the answer
-passes. Only runs of chapters 1, 12 and 14 use servers. Each command of scripts/lab runs once."""
+passes. Only runs of chapters 1, 12, 14 and 15 use servers. Each command of scripts/lab runs once."""
 
 import concurrent.futures
 import contextlib
@@ -428,6 +428,16 @@ class Commands(unittest.TestCase):
         self.assertRegex(said, r'(?m)^  [\d:.]+ inventory-1 order \S+ says "I come"$')
         status = subprocess.run([ROOT / "scripts/stack", "status"], env=self.env, capture_output=True, text=True)
         self.assertNotRegex(status.stdout, r" pid \d")
+
+    def test_half_a_cart_is_a_violation(self):
+        answer = (ROOT / "lab/15-cart/answer.c").read_text()
+        half = answer.replace("return outcome == OUTCOME_SOLD ?", "return outcome != OUTCOME_SOLD ?")
+        self.assertNotEqual(half, answer)
+        for text, code, says in [(answer, (0, 2), r"exercise,cart=on +VALID +200/200"), (half, 1, r"GHOST, 100 times")]:
+            with self.subTest(says):
+                self.lab("reset", "15")
+                self.mine("15-cart").write_text(text)
+                self.assertRegex(self.lab("run", "15", code=code), says)
 
     def test_a_lost_answer_is_an_orphan_unless_the_customer_or_the_sale_asks_again(self):
         for file, arguments, code, says in [("exercise.c", (), 1, r"exercise +VIOLATED ORPHAN +60/60"),
