@@ -400,10 +400,10 @@ static bool is_lost(const struct merge *merge, size_t number) {
 
 /* The lost ones last: they end when all others have ended. */
 static int add_requests(struct merge *merge) {
-    for (size_t number = 0; number < merge->plan->count; number++) {
+    for (size_t number = 0; number < merge->end; number++) {
         if (merge->by_number[number] != NULL && add_request(merge, merge->by_number[number]) != 0)
             return -1;
-        if (merge->by_number[number] == NULL && number < merge->end && !is_lost(merge, number))
+        if (merge->by_number[number] == NULL && !is_lost(merge, number))
             add_missing(merge, number);
     }
     for (size_t number = 0; number < merge->plan->count; number++)
