@@ -124,9 +124,9 @@ static void write_part(size_t part, size_t of, const char *folder, size_t end) {
         if (plan_is_own(&plan, number, of, part - 1))
             answer(round.recorder, number);
     recorder_compact(round.recorder);
-    if (has_samples)
+    if (has_samples && part > 0)
         add_samples(&round, part);
-    for (size_t i = 0; i < round.recorder->ended && part >= 1 && part <= PARTS; i++)
+    for (size_t i = 0; i < round.recorder->ended && part > 0; i++)
         turn(&round.recorder->records[i], part);
     round.recorder->late_launches = part;
     snprintf(path, sizeof path, "%s/history.ndjson", folder);
