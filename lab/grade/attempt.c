@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -368,6 +369,7 @@ static void attempt_with_pupils(const char *path) {
         conclude(at.attempt, ATTEMPT_BROKEN, "getrandom: %s", strerror(errno));
         return;
     }
+    (void)malloc_trim(0); /* else each player's fork copies what the last exploration freed */
     if (!attempt_meet(&pupil, path, 0, &hello))
         return;
     if (attempt_meet(&other, path, 1 + shift % SHIFTS, &same)) {

@@ -8,6 +8,7 @@
 
 #define TAIL   12 /* the end of an id, which a file may use alone */
 #define TOKEN  (TOKEN_TEXT - 1)
+#define ALIKE  8 /* digits at each end of an alike token */
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 
 /* splitmix64's mixing is one to one. */
@@ -43,11 +44,14 @@ static void write_token(const struct names *names, enum token_form form, uint64_
     const uint64_t mirror = names->is_mirrored ? UINT64_MAX : 0;
     const uint64_t first = names_mix(token ^ names->token_key);
     const uint64_t second = names_mix(first + names->token_key);
+    const uint64_t third = names_mix(names->has_alike_tokens ? names->token_key : second);
 
-    if (form == TOKEN_SHOWN)
+    if (form == TOKEN_SHOWN && names->has_alike_tokens)
+        (void)snprintf(text, TOKEN_TEXT, "%08x%016llx%08x%08x", (unsigned)third,
+                       (unsigned long long)first, (unsigned)second, (unsigned)(third >> 32));
+    else if (form == TOKEN_SHOWN)
         (void)snprintf(text, TOKEN_TEXT, "%016llx%016llx%08x", (unsigned long long)(first ^ mirror),
-                       (unsigned long long)(second ^ mirror),
-                       (unsigned)(names_mix(second) ^ mirror));
+                       (unsigned long long)(second ^ mirror), (unsigned)(third ^ mirror));
     else
         (void)snprintf(text, TOKEN_TEXT, MODEL_TOKEN, (unsigned)(token >> 32), (unsigned)token);
     if (form == TOKEN_THIRD)
@@ -68,9 +72,10 @@ static uint64_t digits_of(const char *text, size_t count) {
 static bool read_token(const struct names *names, enum token_form form, const char *text,
                        uint64_t *token) {
     const uint64_t mirror = names->is_mirrored ? UINT64_MAX : 0;
+    const char *first = text + (names->has_alike_tokens ? ALIKE : 0);
     char same[TOKEN_TEXT];
 
-    *token = form == TOKEN_SHOWN ? names_unmix(digits_of(text, 16) ^ mirror) ^ names->token_key
+    *token = form == TOKEN_SHOWN ? names_unmix(digits_of(first, 16) ^ mirror) ^ names->token_key
                                  : digits_of(text, 4) << 32 | digits_of(text + TOKEN - 4, 4);
     if (*token >> 32 > MODEL_ORDERS + 1)
         return false;
@@ -187,6 +192,7 @@ void names_choose(struct names *names, uint64_t seed, enum names_form form, uint
     names->count = 0;
     names->exchanged = 0;
     names->is_mirrored = form == NAMES_MIRRORED;
+    names->has_alike_tokens = form == NAMES_STRANGE;
     names->token_key = names_random(&seed) | 1;
     for (int i = 0; i <= MODEL_ORDERS; i++)
         add_order(names, i, &seed, time_ms);
@@ -214,7 +220,7 @@ void names_exchange(struct names *names, const char *order_id, int index, const 
     names_first(id, first);
     names->count = 0;
     names->token_key = 0;
-    names->is_mirrored = false;
+    names->is_mirrored = names->has_alike_tokens = false;
     names->exchanged = (unsigned)index + 1;
     exchange(names, order_id, id);
     exchange(names, order_id + strlen(id) - TAIL, id + strlen(id) - TAIL);

@@ -22,7 +22,7 @@ struct names {
     } names[NAMES];
     /* Tokens are not listed, because a sale may draw many. */
     uint64_t token_key;
-    bool is_mirrored;
+    bool is_mirrored, has_alike_tokens;
     unsigned exchanged; /* this order has changed places with the first; 0: none */
 };
 
@@ -30,7 +30,8 @@ struct names {
 uint64_t names_random(uint64_t *seed);
 /* The forms of the names that a pupil sees. */
 enum names_form {
-    NAMES_STRANGE, /* no file has them in its text: instances have no numbers */
+    NAMES_STRANGE, /* no file has them in its text: instances have no numbers. The first and last eight
+                      digits of all tokens are the same: a file must compare whole tokens */
     NAMES_LIVE,    /* as in live sales: instances have numbers, half of the ids are of our time */
     NAMES_MIRRORED /* the same, but the larger one of two ids, tokens or instances is the smaller */
 };

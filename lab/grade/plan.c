@@ -97,7 +97,7 @@ static bool is_as_planned(const struct paper *paper, const struct plan_node *nod
 
 #define TRIES      50   /* to find names that the file's text has not */
 #define REHEARSED  4096 /* calls, in all rehearsals of a sale */
-#define REHEARSALS 10   /* a sale comes after less than 2^10 others in its process */
+#define REHEARSALS 512  /* a sale comes after so many others in its process */
 #define DIFFERS                                                                                    \
     "after the same answers of the store it did something else: it looks at memory that is not "   \
     "its own"
@@ -457,7 +457,7 @@ static bool is_same_again(const struct plan *plan, struct paper *paper, const st
 
 /* A sale with many retries may wait in a loop before each, so it is rehearsed less often. */
 static uint32_t rehearsals_of(const struct again *asked) {
-    uint32_t count = 1U << asked->seed % REHEARSALS;
+    uint32_t count = REHEARSALS;
 
     while (count > 1 && count * asked->node->depth > REHEARSED)
         count /= 2;
@@ -466,26 +466,26 @@ static uint32_t rehearsals_of(const struct again *asked) {
 
 /* Ask a player. True: each sale did the same. False also if plan->end is set. */
 static bool ask_again(struct plan *plan, struct pupil *pupil, const struct sale_options *options,
-                      const struct again *asked, uint32_t count) {
+                      const struct again asked[PAPERS], bool has_rehearsals) {
     bool is_same = true;
 
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < PAPERS; i++)
         write_again(plan, pupil, options, &asked[i]);
-    pupil->papers[0].rehearsals = rehearsals_of(&asked[0]);
+    pupil->papers[0].rehearsals = has_rehearsals ? rehearsals_of(&asked[0]) : 0;
     if (!plan_has_answer(plan, pupil))
         return false;
-    for (uint32_t i = 0; i < count && is_same; i++)
+    for (uint32_t i = 0; i < PAPERS && is_same; i++)
         is_same = is_same_again(plan, &pupil->papers[i], &asked[i]);
     return is_same;
 }
 
 /* A sale did something else. Does it under its own names, too? */
 static void tell_what_differs(struct plan *plan, struct pupil *pupil,
-                              const struct sale_options *options, struct again *asked,
-                              uint32_t count) {
-    for (uint32_t i = 0; i < count; i++)
+                              const struct sale_options *options, struct again asked[PAPERS],
+                              bool has_rehearsals) {
+    for (uint32_t i = 0; i < PAPERS; i++)
         asked[i].form = NAMES_STRANGE;
-    if (ask_again(plan, pupil, options, asked, count))
+    if (ask_again(plan, pupil, options, asked, has_rehearsals))
         (void)plan_fail(plan, PLAN_DIFFERS,
                         "it does something else for another order id, token or instance: it may "
                         "compare these, but not look at their letters");
@@ -536,8 +536,8 @@ void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_op
             node = next_end(plan, node);
             asked[i] = choose_again(node, seed, done + i, ends);
         }
-        if (!ask_again(plan, other, options, asked, PAPERS) && plan->end == PLAN_OK)
-            tell_what_differs(plan, other, options, asked, PAPERS);
+        if (!ask_again(plan, other, options, asked, done == 0) && plan->end == PLAN_OK)
+            tell_what_differs(plan, other, options, asked, done == 0);
     }
 }
 
