@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -379,6 +380,24 @@ static void attempt_with_pupils(const char *path) {
     pupil_stop(&pupil);
 }
 
+/* This process and the pupils' wait for each other all the time. On one processor, that on which we
+ * run now, this takes a fifth less CPU, and much less time if others use the machine. */
+static void attempt_on_one_processor(const char *path) {
+    const int here = sched_getcpu();
+    cpu_set_t all, one;
+    const bool is_known =
+        here >= 0 && here < CPU_SETSIZE && sched_getaffinity(0, sizeof all, &all) == 0;
+
+    CPU_ZERO(&one);
+    if (is_known) {
+        CPU_SET((size_t)here, &one);
+        (void)sched_setaffinity(0, sizeof one, &one);
+    }
+    attempt_with_pupils(path);
+    if (is_known)
+        (void)sched_setaffinity(0, sizeof all, &all);
+}
+
 void attempt_make(const char *path, const struct check *check, const struct values *values,
                   const volatile bool *is_interrupted, struct attempt *attempt) {
     memset(&at, 0, sizeof at);
@@ -393,7 +412,7 @@ void attempt_make(const char *path, const struct check *check, const struct valu
         conclude(attempt, ATTEMPT_BROKEN, "view: out of memory");
         return;
     }
-    attempt_with_pupils(path);
+    attempt_on_one_processor(path);
     view_free(at.view);
     /* Messages of the student's code are a part of these. */
     attempt_make_plain(attempt->summary);
