@@ -122,7 +122,7 @@ class Report(unittest.TestCase):
         self.assertIn("VIOLATED OVERSELL LEAK", "\n".join(lines[-24:]))
 
     def test_the_steps_have_a_line_each(self):
-        self.assertRegex(self.done.stdout, r"\nstep +sent +p50 +p99 +max\n17: POST /address +60 [^\n]+ms\n21: POST /pay +60 [^\n]+ms\n")
+        self.assertRegex(self.done.stdout, r"\nstep +sent +p50 +p99 +max\n17: POST /address +60 [^\n]+s\n21: POST /pay +60 [^\n]+s\n")
 
     def test_programs_see_how_many_customers_are_prepared(self):
         lines = [json.loads(line) for line in self.done.stderr.splitlines() if line.startswith("{")]
