@@ -414,11 +414,11 @@ static void shift_call_back(struct call *call, const struct call *planned,
 
 /* ---- ask again */
 
-/* A sale that is asked for again: its end, and the seed of its names. */
+/* A sale that is asked for again: its end, and its names. */
 struct again {
     const struct plan_node *node;
-    uint64_t seed, now_ms;
-    enum names_form form; /* STRANGE: as in the tree */
+    uint32_t shift;
+    struct names names;
 };
 
 static bool is_ambiguous(const struct plan_node *node, const struct names *names) {
@@ -428,30 +428,21 @@ static bool is_ambiguous(const struct plan_node *node, const struct names *names
 }
 
 /* Choose other names if the file has one of these in its own text. */
-static void again_names(const struct plan *plan, const struct again *again, struct names *names) {
-    if (again->form == NAMES_STRANGE) {
-        *names = plan->names;
-        return;
-    }
-    names_choose(names, again->seed, again->form, again->now_ms);
-    for (uint64_t i = 1; i <= TRIES && is_ambiguous(again->node, names); i++)
-        names_choose(names, again->seed + i, i < TRIES ? again->form : NAMES_STRANGE,
-                     again->now_ms);
+static void choose_names(struct again *again, uint64_t seed, enum names_form form) {
+    const uint64_t now_ms = (uint64_t)(clock_wall_us() / 1000);
+
+    names_choose(&again->names, seed, form, now_ms);
+    for (uint64_t i = 1; i <= TRIES && is_ambiguous(again->node, &again->names); i++)
+        names_choose(&again->names, seed + i, i < TRIES ? form : NAMES_STRANGE, now_ms);
 }
 
-static void write_again(const struct plan *plan, struct pupil *pupil,
-                        const struct sale_options *options, const struct again *again) {
-    struct names names;
-
-    again_names(plan, again, &names);
-    write_question(pupil, options, again->node, &names)->shift = (uint32_t)again->seed;
+static void write_again(struct pupil *pupil, const struct sale_options *options,
+                        const struct again *again) {
+    write_question(pupil, options, again->node, &again->names)->shift = again->shift;
 }
 
-static bool is_same_again(const struct plan *plan, struct paper *paper, const struct again *again) {
-    struct names names;
-
-    again_names(plan, again, &names);
-    take_back(paper, &names);
+static bool is_same_again(struct paper *paper, const struct again *again) {
+    take_back(paper, &again->names);
     return paper->calls_count == again->node->depth + 1 && is_as_planned(paper, again->node);
 }
 
@@ -470,12 +461,12 @@ static bool ask_again(struct plan *plan, struct pupil *pupil, const struct sale_
     bool is_same = true;
 
     for (uint32_t i = 0; i < PAPERS; i++)
-        write_again(plan, pupil, options, &asked[i]);
+        write_again(pupil, options, &asked[i]);
     pupil->papers[0].rehearsals = has_rehearsals ? rehearsals_of(&asked[0]) : 0;
     if (!plan_has_answer(plan, pupil))
         return false;
     for (uint32_t i = 0; i < PAPERS && is_same; i++)
-        is_same = is_same_again(plan, &pupil->papers[i], &asked[i]);
+        is_same = is_same_again(&pupil->papers[i], &asked[i]);
     return is_same;
 }
 
@@ -484,7 +475,7 @@ static void tell_what_differs(struct plan *plan, struct pupil *pupil,
                               const struct sale_options *options, struct again asked[PAPERS],
                               bool has_rehearsals) {
     for (uint32_t i = 0; i < PAPERS; i++)
-        asked[i].form = NAMES_STRANGE;
+        asked[i].names = plan->names;
     if (ask_again(plan, pupil, options, asked, has_rehearsals))
         (void)plan_fail(plan, PLAN_DIFFERS,
                         "it does something else for another order id, token or instance: it may "
@@ -507,19 +498,21 @@ static const struct plan_node *next_end(const struct plan *plan, const struct pl
 }
 
 /* In turns: under some names, and then under these names mirrored. */
-static struct again choose_again(const struct plan_node *node, uint64_t seed, size_t number,
-                                 size_t ends) {
+static void choose_again(struct again *again, const struct plan_node *node, uint64_t seed,
+                         size_t number, size_t ends) {
     const bool is_mirrored = number / ends % 2 != 0;
 
     seed += number - (is_mirrored ? ends : 0);
-    return (struct again){node, names_random(&seed), (uint64_t)(clock_wall_us() / 1000),
-                          is_mirrored ? NAMES_MIRRORED : NAMES_LIVE};
+    seed = names_random(&seed);
+    again->node = node;
+    again->shift = (uint32_t)seed;
+    choose_names(again, seed, is_mirrored ? NAMES_MIRRORED : NAMES_LIVE);
 }
 
 void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_options *options,
                     size_t least) {
     const struct plan_node *node = NULL;
-    struct again asked[PAPERS];
+    static struct again asked[PAPERS]; /* large */
     size_t ends = 0, wanted;
     uint64_t seed;
 
@@ -534,7 +527,7 @@ void plan_ask_again(struct plan *plan, struct pupil *other, const struct sale_op
     for (size_t done = 0; done < wanted && plan->end == PLAN_OK; done += PAPERS) {
         for (size_t i = 0; i < PAPERS; i++) {
             node = next_end(plan, node);
-            asked[i] = choose_again(node, seed, done + i, ends);
+            choose_again(&asked[i], node, seed, done + i, ends);
         }
         if (!ask_again(plan, other, options, asked, done == 0) && plan->end == PLAN_OK)
             tell_what_differs(plan, other, options, asked, done == 0);
