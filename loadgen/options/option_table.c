@@ -326,23 +326,6 @@ static int option_table_read_value(const json_t *json, const struct option *opti
     return text != NULL ? 0 : -1;
 }
 
-int option_read_history(const json_t *json, struct options *options, struct why *why) {
-    char key[KEY_SIZE];
-
-    for (size_t i = 0; i < ROWS; i++) {
-        const json_t *value;
-
-        if (table[i].reach < HISTORY)
-            continue;
-        value = json_object_get(json, option_table_key_of(&table[i], "_ns", key));
-        if (option_table_read_value(value, &table[i], options) == 0)
-            continue;
-        return why_set(why, "its \"%s\" %s", key,
-                       value == NULL ? "is missing" : "is of another type or out of range");
-    }
-    return 0;
-}
-
 static int read_default(const struct option *option, struct options *options) {
     void *at = (char *)options + option->place;
     const char *text = option->flag.default_text != NULL ? option->flag.default_text : "";
@@ -362,6 +345,23 @@ static int read_default(const struct option *option, struct options *options) {
     }
     *(char **)at = strdup(text);
     return *(char **)at != NULL ? 0 : -1;
+}
+
+int option_read_history(const json_t *json, struct options *options, struct why *why) {
+    char key[KEY_SIZE];
+
+    for (size_t i = 0; i < ROWS; i++) {
+        const json_t *value;
+
+        if (table[i].reach < HISTORY)
+            continue;
+        value = json_object_get(json, option_table_key_of(&table[i], "_ns", key));
+        if (value == NULL && read_default(&table[i], options) != 0)
+            return why_set(why, "out of memory");
+        if (value != NULL && option_table_read_value(value, &table[i], options) != 0)
+            return why_set(why, "its \"%s\" is of another type or out of range", key);
+    }
+    return 0;
 }
 
 int option_read_defaults(struct options *options) {

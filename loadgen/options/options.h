@@ -135,8 +135,9 @@ struct setting *option_flags(struct options *options);
  * "timeout_ns", and the full command. A new reference, or NULL without memory. */
 __attribute__((warn_unused_result)) json_t *option_history(const struct options *options);
 
-/* Reads the JSON of option_history() into zeroed `options`. Returns 0; or -1 with the reason in
- * `why`. Call option_free() either way. */
+/* Reads the JSON of option_history() into zeroed `options`. A setting that it lacks is younger than
+ * the history, and gets its default. Returns 0; or -1 with the reason in `why`. Call option_free()
+ * either way. */
 __attribute__((warn_unused_result)) int option_read_history(const json_t *json,
                                                             struct options *options,
                                                             struct why *why);
