@@ -128,6 +128,9 @@ function caveatNotes(entry) {
   if (isNumber(strategy.rate_bound))
     notes.push(`no anomaly in ${count(strategy.overlapping_attempts)} overlapping attempts: with 95 % confidence the true rate under this load is below ` +
       `${significant(strategy.rate_bound, 2)} (3/n). It may be above zero.`);
+  if (strategy.moments_known_to_ms > 0)
+    notes.push(`the clocks of several hosts measured it: moments are known to ±${significant(strategy.moments_known_to_ms, 2)} ms. ` +
+      `Pairs of attempts that count as overlapping and may not have: ${count(strategy.unsure_pairs)}.`);
   for (const reason of strategy.inconclusive_because || []) notes.push(`inconclusive because ${reason}.`);
   if (isNumber(schedule.within_1ms_percent))
     notes.push(`${significant(schedule.within_1ms_percent, 4)} % of the requests were sent within 1 ms of plan, ` +

@@ -100,7 +100,8 @@ class Page(SystemTest):
         empty = {"count": 0, "min": 0, "mean": 0, "max": 0, "p50": 0, "p90": 0, "p95": 0, "p99": 0, "p99_9": 0}
         unmeasured = dict(unjudged, strategy="unmeasured", offered=0, sold=0, latency_ms=empty, service_ms=empty)
         unmeasured["schedule"] = dict(judged["schedule"], within_10ms_percent=76.5)
-        doubted = dict(unjudged, strategy="doubted", verdict="INCONCLUSIVE", inconclusive_because=[HOSTILE])
+        doubted = dict(unjudged, strategy="doubted", verdict="INCONCLUSIVE", inconclusive_because=[HOSTILE],
+                       moments_known_to_ms=0.42, unsure_pairs=41)
         summary["strategies"] = [judged, hostile, unjudged, unmeasured, doubted]
         summary["recommendation"] = {"strategy": HOSTILE, "measure": "p99_ms", "round_trips_per_unit": None, "p99_ms": 1,
                                      "sentence": f"cheapest valid: {HOSTILE}, with the lowest p99: 1.0 ms"}
@@ -202,6 +203,11 @@ class Page(SystemTest):
             self.assertEqual(name, strategy["strategy"])
             self.assertIn(sentence, card)
             self.assertIn(sentence, tab["text"])
+
+    def test_the_doubt_of_several_clocks_is_told(self):
+        told = " ".join(self.found["edge"]["text"].split())
+        self.assertIn("moments are known to ±0.42 ms. Pairs of attempts that count as overlapping and may not have: 41.", told)
+        self.assertNotIn("moments are known", self.found["run"]["text"])
 
     def test_a_shop_is_named_and_what_was_not_asked_of_it(self):
         found, subject = self.found["shop"], f"Vendure {SHOWN}, 2 processes"

@@ -107,10 +107,12 @@ class Parts(SystemTest):
                 name = clocks[0] + "-"
                 folders = self.send(self.plan("-R", "1600", "-d", "1s", "--stock", "1000", name=name + "plan"), "1/3", "2/3", "3/3",
                                     name=name, clocks=clocks)
-                done = self.stack.loadgen("merge", *folders)
+                done = self.stack.loadgen("merge", *folders, "--no-results=false", "--results", self.path("results"))
                 self.assertIn(done.returncode, (0, 2), done.stdout + done.stderr)
+                strategy = json.loads((Path(self.path("results/latest")) / "summary.json").read_text())["strategies"][0]
+                self.assertGreater(strategy["moments_known_to_ms"], 0)
                 self.assertRegex(" ".join(done.stdout.split()),
-                                 r"moments are known to ±[0-9.]+ ms: [0-9]+ pairs count as overlapping that may not have")
+                                 f"moments are known to ±[0-9.]+ ms: {strategy['unsure_pairs']} pairs count as overlapping that may not have")
 
     def test_a_clock_that_steps_is_named_and_accuses_nobody(self):
         folders = self.send(self.plan("-R", "400", "-d", "3s", "--stock", "500"), "1/3", "2/3", "3/3",
