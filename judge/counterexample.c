@@ -101,23 +101,24 @@ void counterexample_tell_sale(struct counterexample *example, const struct judge
     const struct buyer *buyer = judge_buyer(judge, sale);
     const char name = (char)('A' + example->ops);
     char sent[PART_TEXT], answered[PART_TEXT], row[40] = "", did[2 * PART_TEXT], unit[JUDGE_UNIT];
+    char clock[LEDGER_TIME];
     struct counterexample_op *op =
         example_add_op(example, sale->order_id, buyer->sent_ns, answered_ns(buyer));
 
-    snprintf(op->instance, sizeof op->instance, "%s", sale->instance);
-    op->ledger_us = ledger_time_us(sale->at);
+    snprintf(op->instance, sizeof op->instance, "%s", ledger_instance(sale));
+    op->ledger_us = sale->at_us;
     write_sent(sent, buyer);
     write_answered(answered, buyer, sale);
     if (judge->row_count > 1)
-        snprintf(row, sizeof row, " in shard %" PRId64, sale->shard);
+        snprintf(row, sizeof row, " in shard %" PRId32, sale->shard);
     if (!judge->ledger->is_unnumbered && judge_sale_kind(judge, sale) == SALE_COUNTED)
         snprintf(did, sizeof did, "read %" PRId64 "%s, wrote %" PRId64,
                  sale->remaining + sale->quantity, row, sale->remaining);
     else
         snprintf(did, sizeof did, "took %s%s", judge_units(judge, sale, unit), row);
     counterexample_say(example, "%c = order %s%s%s: %s, %s%s%.15s%s", name, sale->order_id,
-                       sale->instance[0] != '\0' ? " via " : "", sale->instance, sent, did,
-                       sale->at[0] != '\0' ? " at " : "", ledger_clock(sale->at), answered);
+                       sale->instance != NULL ? " via " : "", ledger_instance(sale), sent, did,
+                       sale->at_us != 0 ? " at " : "", ledger_clock(clock, sale->at_us), answered);
 }
 
 static void example_tell_request(struct counterexample *example, const struct record *record,
@@ -272,8 +273,8 @@ static bool is_set_back(const struct judge *judge, const struct ledger_sale *a,
     for (size_t i = 0; i < judge->ledger->sale_count; i++) {
         const struct ledger_sale *sale = &judge->ledger->sales[i];
 
-        if (sale->unit == a->unit + 1 && sale->shard == a->shard && strcmp(sale->at, a->at) >= 0 &&
-            strcmp(sale->at, b->at) <= 0)
+        if (sale->unit == a->unit + 1 && sale->shard == a->shard && sale->at_us >= a->at_us &&
+            sale->at_us <= b->at_us)
             return true;
     }
     return judge->may_have_returned;
@@ -454,7 +455,7 @@ static void tell_stuck(struct counterexample *example, const struct judge *judge
             example,
             "A was the last sale, and %" PRId64 " customers asked after it. If A took a "
             "lock, the last holder that the ledger knows is %s.",
-            stuck->since, stuck->last->instance[0] != '\0' ? stuck->last->instance : "not named");
+            stuck->since, stuck->last->instance != NULL ? stuck->last->instance : "not named");
     else
         counterexample_say(example, "%" PRId64 " customers asked, and nothing was ever sold.",
                            stuck->since);

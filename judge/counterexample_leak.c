@@ -13,7 +13,7 @@ void counterexample_tell_unbacked(struct counterexample *example, const struct j
     assert(judge->unbacked != NULL);
     counterexample_tell_sale(example, judge, judge->unbacked);
     counterexample_say(example,
-                       "A bought %" PRId64 " unit%s, and the shop holds %" PRId64 " for it.",
+                       "A bought %" PRId32 " unit%s, and the shop holds %" PRId64 " for it.",
                        judge->unbacked->quantity, judge->unbacked->quantity == 1 ? "" : "s",
                        judge->unbacked->reserved);
     if (is_right)
@@ -84,7 +84,7 @@ static const struct ledger_row *tell_wrong(struct counterexample *example,
     counterexample_tell_sale(example, judge, sale);
     if (row == NULL)
         counterexample_say(example,
-                           "A sold from shard %" PRId64
+                           "A sold from shard %" PRId32
                            ", but that shard has no stock row: a contradiction.",
                            sale->shard);
     else if (sale->remaining < 0 || sale->remaining >= row->initial)

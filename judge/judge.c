@@ -74,12 +74,12 @@ const struct ledger_row *judge_row(const struct judge *judge, int64_t shard) {
 static int by_unit(const void *a, const void *b) {
     const struct ledger_sale *x = *(const struct ledger_sale *const *)a;
     const struct ledger_sale *y = *(const struct ledger_sale *const *)b;
-    int order;
 
     if (x->unit != y->unit)
         return x->unit < y->unit ? -1 : 1;
-    order = strcmp(x->at, y->at);
-    return order != 0 ? order : strcmp(x->order_id, y->order_id);
+    if (x->at_us != y->at_us)
+        return x->at_us < y->at_us ? -1 : 1;
+    return strcmp(x->order_id, y->order_id);
 }
 
 static int index_keys(struct judge *judge) {
@@ -497,13 +497,13 @@ const char *judge_units(const struct judge *judge, const struct ledger_sale *sal
                         char text[JUDGE_UNIT]) {
     if (sale->quantity == 1)
         return judge_unit(judge, sale->unit, text);
-    snprintf(text, JUDGE_UNIT, "%" PRId64 " units", sale->quantity);
+    snprintf(text, JUDGE_UNIT, "%" PRId32 " units", sale->quantity);
     return text;
 }
 
 const char *judge_place(const struct ledger_sale *sale, char text[JUDGE_PLACE]) {
     text[0] = '\0';
-    if (sale->instance[0] != '\0')
+    if (sale->instance != NULL)
         snprintf(text, JUDGE_PLACE, " (%s)", sale->instance);
     return text;
 }

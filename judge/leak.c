@@ -194,14 +194,14 @@ static struct pair find_last(const struct judge *judge) {
         const struct ledger_row *row = judge_row(judge, sale->shard);
 
         if (row != NULL && judge_sale_kind(judge, sale) == SALE_COUNTED &&
-            sale->remaining < row->available && strcmp(sale->at, pair.sales[0]->at) > 0)
+            sale->remaining < row->available && sale->at_us > pair.sales[0]->at_us)
             pair.sales[0] = sale;
     }
     for (size_t i = 0; i < judge->ledger->sale_count; i++) {
         const struct ledger_sale *sale = &judge->ledger->sales[i];
 
-        if (sale->shard == pair.sales[0]->shard && strcmp(sale->at, pair.sales[0]->at) > 0 &&
-            (pair.sales[1] == NULL || strcmp(sale->at, pair.sales[1]->at) > 0))
+        if (sale->shard == pair.sales[0]->shard && sale->at_us > pair.sales[0]->at_us &&
+            (pair.sales[1] == NULL || sale->at_us > pair.sales[1]->at_us))
             pair.sales[1] = sale;
     }
     return pair;
@@ -244,7 +244,7 @@ static void leak_tell(struct judge *judge, int64_t excess, int64_t count) {
         judge_found(judge, ANOMALY_LEAK, 0, "%s", leak->sums);
     if (leak->wrong_sale != NULL)
         judge_found(judge, ANOMALY_LEAK, 0,
-                    "order %s has unit %" PRId64 " of shard %" PRId64 " and left %" PRId64
+                    "order %s has unit %" PRId64 " of shard %" PRId32 " and left %" PRId64
                     " there: these contradict each other",
                     leak->wrong_sale->order_id, leak->wrong_sale->unit, leak->wrong_sale->shard,
                     leak->wrong_sale->remaining);

@@ -17,9 +17,9 @@
 /* How far apart in time two sales are. Sales of one instance count as a millisecond further apart,
  * because sales of two instances show more: no lock inside a process can prevent them. */
 static int64_t apart_us(const struct pair *pair) {
-    int64_t apart = ledger_time_us(pair->sales[1]->at) - ledger_time_us(pair->sales[0]->at);
+    int64_t apart = pair->sales[1]->at_us - pair->sales[0]->at_us;
 
-    if (strcmp(pair->sales[0]->instance, pair->sales[1]->instance) == 0)
+    if (strcmp(ledger_instance(pair->sales[0]), ledger_instance(pair->sales[1])) == 0)
         apart += 1000;
     return apart;
 }
@@ -45,9 +45,11 @@ static void keep_twin(struct judge *judge, const struct ledger_sale *a,
 
 /* "order o-7 by inventory-1 at 05:43:35.878", or less if the ledger does not tell it. */
 static const char *tell_sale(const struct ledger_sale *sale, char text[SALE_TEXT]) {
+    char clock[LEDGER_TIME];
+
     snprintf(text, SALE_TEXT, "order %s%s%s%s%.12s", sale->order_id,
-             sale->instance[0] != '\0' ? " by " : "", sale->instance,
-             sale->at[0] != '\0' ? " at " : "", ledger_clock(sale->at));
+             sale->instance != NULL ? " by " : "", ledger_instance(sale),
+             sale->at_us != 0 ? " at " : "", ledger_clock(clock, sale->at_us));
     return text;
 }
 
@@ -182,7 +184,7 @@ static void find_unbacked(struct judge *judge) {
         judge->empty_count += sale->reserved == 0;
         judge->unbacked = judge->unbacked != NULL ? judge->unbacked : sale;
         judge_found(judge, ANOMALY_UNBACKED, 1,
-                    "order %s bought %" PRId64 " unit%s, and the shop holds %" PRId64 " for it",
+                    "order %s bought %" PRId32 " unit%s, and the shop holds %" PRId64 " for it",
                     sale->order_id, sale->quantity, sale->quantity == 1 ? "" : "s", sale->reserved);
     }
 }
@@ -294,8 +296,8 @@ static void keep_overlap(struct judge *judge, const struct overlap *overlap) {
     memmove(&judge->overlaps[place + 1], &judge->overlaps[place],
             (judge->overlap_count - place - 1) * sizeof *overlap);
     judge->overlaps[place] = *overlap;
-    judge->overlaps[place].sales[0] = strcmp(one->at, other->at) <= 0 ? one : other;
-    judge->overlaps[place].sales[1] = strcmp(one->at, other->at) <= 0 ? other : one;
+    judge->overlaps[place].sales[0] = one->at_us <= other->at_us ? one : other;
+    judge->overlaps[place].sales[1] = one->at_us <= other->at_us ? other : one;
 }
 
 static void sales_take_grant(struct judge *judge, const struct results *results, size_t i,

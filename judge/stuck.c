@@ -27,9 +27,9 @@
 static bool is_sold_since(const struct judge *judge, const struct ledger_sale *sale,
                           int64_t from_ns) {
     const struct buyer *buyer = judge_buyer(judge, sale);
-    const int64_t at_us = ledger_time_us(sale->at);
+    const int64_t at_us = sale->at_us;
 
-    if (buyer->answered_ns != LINEAR_NEVER || at_us < 0 || judge->ledger_start_us == 0)
+    if (buyer->answered_ns != LINEAR_NEVER || at_us == 0 || judge->ledger_start_us == 0)
         return buyer->answered_ns >= from_ns;
     return at_us >= judge->ledger_start_us + from_ns / 1000;
 }
@@ -153,7 +153,7 @@ static const struct ledger_sale *find_last_sale(const struct judge *judge) {
     const struct ledger_sale *last = NULL;
 
     for (size_t i = 0; i < judge->ledger->sale_count; i++)
-        if (last == NULL || strcmp(judge->ledger->sales[i].at, last->at) > 0)
+        if (last == NULL || judge->ledger->sales[i].at_us > last->at_us)
             last = &judge->ledger->sales[i];
     return last;
 }

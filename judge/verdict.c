@@ -540,7 +540,7 @@ static int64_t verdict_end_of(const struct verdict_case *judged, const struct le
     int64_t end_us = 0;
 
     for (size_t i = 0; i < ledger->sale_count; i++) {
-        const int64_t at_us = ledger_time_us(ledger->sales[i].at) - judged->ledger_start_us;
+        const int64_t at_us = ledger->sales[i].at_us - judged->ledger_start_us;
 
         end_us = at_us > end_us ? at_us : end_us;
     }

@@ -142,9 +142,9 @@ static bool is_short(const struct writes *writes, const struct past *past,
 }
 
 static int64_t distance(const struct effect *a, const struct effect *b) {
-    const int64_t from_us = ledger_time_us(a->last->at), to_us = ledger_time_us(b->last->at);
+    const int64_t from_us = a->last->at_us, to_us = b->last->at_us;
 
-    return from_us < 0 || to_us < 0 ? INT64_MAX : to_us - from_us;
+    return from_us == 0 || to_us == 0 ? INT64_MAX : to_us - from_us;
 }
 
 static void keep_tightest(const struct effect *pair[2], const struct effect *first,
@@ -185,16 +185,16 @@ static void find_candidates(struct writes *writes) {
 /* "transaction 9837 at 09:42:12.285458" */
 static const char *name_of(const struct effect *effect, char text[NAME]) {
     const struct ledger_write *write = effect->last;
-    const char *at = write->at[0] != '\0' ? " at " : "";
+    const char *at = write->at_us != 0 ? " at " : "";
+    char room[LEDGER_TIME];
+    const char *clock = ledger_clock(room, write->at_us);
 
     if (write->order_id[0] != '\0')
-        (void)snprintf(text, NAME, "order %s%s%.15s", write->order_id, at, ledger_clock(write->at));
+        (void)snprintf(text, NAME, "order %s%s%.15s", write->order_id, at, clock);
     else if (write->tx != 0)
-        (void)snprintf(text, NAME, "transaction %" PRId64 "%s%.15s", write->tx, at,
-                       ledger_clock(write->at));
+        (void)snprintf(text, NAME, "transaction %" PRId64 "%s%.15s", write->tx, at, clock);
     else
-        (void)snprintf(text, NAME, "write %" PRId64 "%s%.15s", write->seq, at,
-                       ledger_clock(write->at));
+        (void)snprintf(text, NAME, "write %" PRId64 "%s%.15s", write->seq, at, clock);
     return text;
 }
 

@@ -154,12 +154,16 @@ static void *add_row(void *array, size_t count, size_t size) {
     return array;
 }
 
-static void take_place(const struct ledger_told *told, char instance[LEDGER_INSTANCE],
-                       char at[LEDGER_TIME]) {
-    if (told->instance != NULL)
-        text_copy(instance, LEDGER_INSTANCE, told->instance);
-    if (told->at != NULL && ledger_is_time(told->at))
-        text_copy(at, LEDGER_TIME, told->at);
+int ledger_keep_instance(struct ledger *ledger, const char **instance, const char *name) {
+    char printable[LEDGER_INSTANCE];
+
+    *instance = NULL;
+    if (name == NULL || name[0] == '\0')
+        return 0;
+    text_copy(printable, sizeof printable, name);
+    utf8_make_printable(printable);
+    *instance = texts_share(&ledger->texts, printable);
+    return *instance != NULL ? 0 : -1;
 }
 
 int ledger_add_sale(struct ledger *ledger, const struct ledger_told *told) {
@@ -171,27 +175,31 @@ int ledger_add_sale(struct ledger *ledger, const struct ledger_told *told) {
     sale = &sales[ledger->sale_count];
     sale->order_id = texts_add(&ledger->texts, told->id);
     sale->key = told->key != NULL ? texts_add(&ledger->texts, told->key) : NULL;
-    if (sale->order_id == NULL || (sale->key == NULL && told->key != NULL))
+    if (sale->order_id == NULL || (sale->key == NULL && told->key != NULL) ||
+        ledger_keep_instance(ledger, &sale->instance, told->instance) != 0)
         return -1;
-    sale->quantity = told->quantity;
+    sale->at_us = told->at_us;
+    sale->quantity = (int32_t)told->quantity;
     sale->unit = told->unit;
     sale->remaining = told->remaining;
     sale->reserved = told->reserved < 0 ? -1 : told->reserved;
-    take_place(told, sale->instance, sale->at);
     ledger->sale_count++;
     return 0;
 }
 
 int ledger_add_order(struct ledger *ledger, const struct ledger_told *told) {
     struct ledger_order *orders = add_row(ledger->orders, ledger->order_count, sizeof *orders);
+    struct ledger_order *order;
 
     if (orders == NULL)
         return -1;
     ledger->orders = orders;
-    orders[ledger->order_count].order_id = ledger_keep_id(ledger, told->id);
-    if (orders[ledger->order_count].order_id == NULL)
+    order = &orders[ledger->order_count];
+    order->order_id = ledger_keep_id(ledger, told->id);
+    order->at_us = told->at_us;
+    if (order->order_id == NULL ||
+        ledger_keep_instance(ledger, &order->instance, told->instance) != 0)
         return -1;
-    take_place(told, orders[ledger->order_count].instance, orders[ledger->order_count].at);
     ledger->order_count++;
     return 0;
 }
@@ -331,39 +339,78 @@ void ledger_free(struct ledger *ledger) {
     memset(ledger, 0, sizeof *ledger);
 }
 
-bool ledger_is_time(const char *at) {
-    static const char form[] = "0000-00-00T00:00:00.000000Z";
+/* ---- moments */
 
+static const char form[LEDGER_TIME] = "0000-00-00T00:00:00.000000Z";
+
+static bool has_form(const char *text) {
     for (size_t i = 0; i < sizeof form; i++)
-        if (form[i] == '0' ? at[i] < '0' || at[i] > '9' : at[i] != form[i])
+        if (form[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
             return false;
-    return strncmp(at, "1970", 4) >= 0 && strncmp(at, "2200", 4) < 0;
+    return true;
 }
 
 static int ledger_number_of(const char *digits, int count) {
     int number = 0;
 
-    for (int i = 0; i < count; i++) {
-        assert(digits[i] >= '0' && digits[i] <= '9'); /* ledger_is_time() checked it */
+    for (int i = 0; i < count; i++)
         number = 10 * number + (digits[i] - '0');
-    }
     return number;
 }
 
-int64_t ledger_time_us(const char *at) {
-    struct tm tm = {0};
+/* Days from 1970-01-01. A year counts from its March, so a leap day is its last one. */
+static int64_t count_days(int year, int month, int day) {
+    const int since_march = (month + 9) % 12, years = month < 3 ? year - 1 : year;
 
-    if (!ledger_is_time(at))
-        return -1;
-    tm.tm_year = ledger_number_of(at, 4) - 1900;
-    tm.tm_mon = ledger_number_of(at + 5, 2) - 1;
-    tm.tm_mday = ledger_number_of(at + 8, 2);
-    tm.tm_hour = ledger_number_of(at + 11, 2);
-    tm.tm_min = ledger_number_of(at + 14, 2);
-    tm.tm_sec = ledger_number_of(at + 17, 2);
-    return (int64_t)timegm(&tm) * 1000000 + ledger_number_of(at + 20, 6);
+    return 365 * years + years / 4 - years / 100 + years / 400 + (153 * since_march + 2) / 5 + day -
+           719469;
 }
 
-const char *ledger_clock(const char *at) {
-    return strlen(at) == LEDGER_TIME - 1 ? at + strlen("2026-11-21T") : at;
+int64_t ledger_time_us(const char *text) {
+    int year, month, day, hour, minute, second;
+    int64_t us;
+
+    if (!has_form(text))
+        return 0;
+    year = ledger_number_of(text, 4);
+    month = ledger_number_of(text + 5, 2);
+    day = ledger_number_of(text + 8, 2);
+    hour = ledger_number_of(text + 11, 2);
+    minute = ledger_number_of(text + 14, 2);
+    second = ledger_number_of(text + 17, 2);
+    if (year < 1970 || month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 ||
+        second > 60)
+        return 0;
+    us = ((count_days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
+    us = us * 1000000 + ledger_number_of(text + 20, 6);
+    return us < LEDGER_TIME_END_US ? us : 0;
+}
+
+static void write_number(char *digits, int count, int number) {
+    for (; count-- > 0; number /= 10)
+        digits[count] = (char)('0' + number % 10);
+}
+
+const char *ledger_time_text(char text[LEDGER_TIME], int64_t at_us) {
+    const time_t seconds = (time_t)(at_us / 1000000);
+    struct tm utc;
+
+    assert(at_us >= 0 && at_us < LEDGER_TIME_END_US);
+    text[0] = '\0';
+    if (at_us == 0 || gmtime_r(&seconds, &utc) == NULL)
+        return text;
+    memcpy(text, form, sizeof form);
+    write_number(text, 4, utc.tm_year + 1900);
+    write_number(text + 5, 2, utc.tm_mon + 1);
+    write_number(text + 8, 2, utc.tm_mday);
+    write_number(text + 11, 2, utc.tm_hour);
+    write_number(text + 14, 2, utc.tm_min);
+    write_number(text + 17, 2, utc.tm_sec);
+    write_number(text + 20, 6, (int)(at_us % 1000000));
+    return text;
+}
+
+const char *ledger_clock(char text[LEDGER_TIME], int64_t at_us) {
+    (void)ledger_time_text(text, at_us);
+    return at_us > 0 ? text + strlen("2026-11-21T") : text;
 }

@@ -15,27 +15,32 @@
 
 #define LEDGER_ID       RECORD_ID
 #define LEDGER_INSTANCE 32
-#define LEDGER_TIME     28
+#define LEDGER_TIME     28 /* "2026-11-21T10:01:02.123456Z" */
 
 /* A row of the table reservation: one unit sold. Or an order of another shop. */
 struct ledger_sale {
     const char *order_id;
-    char instance[LEDGER_INSTANCE];
-    char at[LEDGER_TIME]; /* "2026-11-21T10:01:02.123456Z", the database's clock */
+    const char *key;      /* the idempotency key of the order; NULL: its id is its key */
+    const char *instance; /* NULL: not told */
+    int64_t at_us;        /* since 1970, by the database's clock; 0: not told */
     int64_t unit;
-    int64_t shard;
     int64_t fence;
     int64_t remaining; /* in its stock row after this sale; 0 for a listed returned unit */
-    int64_t quantity;  /* units that it sold: `unit` and the next ones, if it tells `remaining` */
     int64_t reserved;  /* units that the shop holds for the order; -1: not told */
-    const char *key;   /* the idempotency key of the order; NULL: its id is its key */
+    int32_t quantity;  /* units that it sold: `unit` and the next ones, if it tells `remaining` */
+    int32_t shard;
 };
+
+/* Its instance; "": not told. */
+static inline const char *ledger_instance(const struct ledger_sale *sale) {
+    return sale->instance != NULL ? sale->instance : "";
+}
 
 /* A row of the table orders: one promise to a customer. */
 struct ledger_order {
     const char *order_id;
-    char instance[LEDGER_INSTANCE];
-    char at[LEDGER_TIME];
+    const char *instance; /* as in a sale, like `at_us` */
+    int64_t at_us;
     int64_t unit;
 };
 
@@ -74,12 +79,13 @@ struct ledger {
     struct ledger_write *writes;
     size_t write_count;
     bool has_writes;
-    struct texts texts; /* of the ids and keys */
+    struct texts texts; /* of the ids, keys and instances */
 };
 
 /* An order, told by a shop. A text that it does not tell is NULL, a number LEDGER_UNTOLD. */
 struct ledger_told {
-    const char *id, *key, *at, *instance; /* `id` is needed; an `at` of another form is left out */
+    const char *id, *key, *instance; /* `id` is needed */
+    int64_t at_us;                   /* 0: not told */
     int64_t quantity;
     int64_t unit, remaining; /* `unit` is not used beside `remaining` */
     int64_t reserved;        /* below 0: not told */
@@ -99,8 +105,8 @@ __attribute__((warn_unused_result)) int ledger_tell(struct ledger *ledger, int64
                                                     size_t count, bool can_return, struct why *why);
 
 /* The same in steps: the ledger is zeroed, with its numbers; then come the rows. ledger_finish()
- * makes an order of each sale if there are no orders, and sorts. Of an order only id, `at` and
- * instance are used. Each returns 0, or -1 without memory. */
+ * makes an order of each sale if there are no orders, and sorts. Of an order only id, moment
+ * and instance are used. Each returns 0, or -1 without memory. */
 __attribute__((warn_unused_result)) int ledger_add_sale(struct ledger *ledger,
                                                         const struct ledger_told *told);
 __attribute__((warn_unused_result)) int ledger_add_order(struct ledger *ledger,
@@ -110,6 +116,12 @@ __attribute__((warn_unused_result)) int ledger_finish(struct ledger *ledger);
 /* Copies an id into the ledger. An order whose sale has the same place shares the sale's text. NULL
  * without memory. */
 const char *ledger_keep_id(struct ledger *ledger, const char *id);
+
+/* Sets `instance` to the ledger's copy of a name, made printable and cut to fit; NULL or "": to NULL.
+ * Equal names share a copy. Returns 0, or -1 without memory. */
+__attribute__((warn_unused_result)) int ledger_keep_instance(struct ledger *ledger,
+                                                             const char **instance,
+                                                             const char *name);
 
 /* The units of all its sales. */
 int64_t ledger_sold(const struct ledger *ledger);
@@ -122,13 +134,14 @@ void ledger_free(struct ledger *ledger);
 const struct ledger_sale *ledger_find_sale(const struct ledger *ledger, const char *order_id);
 const struct ledger_order *ledger_find_order(const struct ledger *ledger, const char *order_id);
 
-/* Every `at` is before this moment: 2200-01-01. Its nanoseconds fit into an int64_t. */
+/* Every moment is before this one: 2200-01-01. Its nanoseconds fit into an int64_t. */
 #define LEDGER_TIME_END_US INT64_C(7258118400000000)
-/* Whether the text has the form of an `at`, from 1970 on and before LEDGER_TIME_END_US. */
-bool ledger_is_time(const char *at);
-/* An `at` in microseconds since 1970, or -1: it is no `at`. */
-int64_t ledger_time_us(const char *at);
-/* The time of day in an `at`: "10:01:02.123456Z". */
-const char *ledger_clock(const char *at);
+/* "2026-11-21T10:01:02.123456Z" in microseconds since 1970. 0: the text has another form, or its
+ * moment is not after 1970-01-01 and before LEDGER_TIME_END_US. */
+int64_t ledger_time_us(const char *text);
+/* The reverse; 0: "". Returns `text`. */
+const char *ledger_time_text(char text[LEDGER_TIME], int64_t at_us);
+/* The time of day alone: "10:01:02.123456Z"; 0: "". It stays in `text`. */
+const char *ledger_clock(char text[LEDGER_TIME], int64_t at_us);
 
 #endif

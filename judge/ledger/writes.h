@@ -9,8 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WRITE_ROW  64
-#define WRITE_TIME 28
+#define WRITE_ROW 64
 /* The sums of all writes of a round fit into an int64_t. */
 #define WRITE_MAX INT64_C(1000000000000)
 /* `found` of the write that made its row. */
@@ -20,8 +19,8 @@ struct ledger_write {
     int64_t seq; /* grows from write to write of a row */
     int64_t found, left;
     int64_t tx;               /* the transaction; 0: not known */
+    int64_t at_us;            /* as in ledger.h; 0: not known */
     char row[WRITE_ROW];      /* the row's name; "" if there is one row */
-    char at[WRITE_TIME];      /* as in ledger.h, or "" */
     char order_id[RECORD_ID]; /* the order that wrote; or "" */
 };
 

@@ -34,6 +34,16 @@ const char *texts_add(struct texts *texts, const char *text) {
     return copy;
 }
 
+const char *texts_share(struct texts *texts, const char *text) {
+    for (size_t i = 0; i < TEXTS_SHARED; i++) {
+        if (texts->shared[i] == NULL)
+            return texts->shared[i] = texts_add(texts, text);
+        if (strcmp(texts->shared[i], text) == 0)
+            return texts->shared[i];
+    }
+    return texts_add(texts, text);
+}
+
 void texts_free(struct texts *texts) {
     while (texts->last != NULL) {
         struct texts_block *before = texts->last->before;
@@ -41,5 +51,5 @@ void texts_free(struct texts *texts) {
         free(texts->last);
         texts->last = before;
     }
-    texts->used = 0;
+    *texts = (struct texts){.last = NULL};
 }

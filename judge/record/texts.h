@@ -6,14 +6,19 @@
 
 struct texts_block;
 
+#define TEXTS_SHARED 8
+
 /* Zeroed: empty. */
 struct texts {
     struct texts_block *last;
-    size_t used; /* bytes of the last block */
+    size_t used;                      /* bytes of the last block */
+    const char *shared[TEXTS_SHARED]; /* the first of texts_share(), or NULL */
 };
 
 /* Returns a copy of the text, or NULL without memory. It lives until texts_free(). */
 const char *texts_add(struct texts *texts, const char *text);
+/* The same for a text out of few: a text that equals one of the first is that one. */
+const char *texts_share(struct texts *texts, const char *text);
 /* Frees all of them, and leaves it empty. */
 void texts_free(struct texts *texts);
 

@@ -230,7 +230,7 @@ static void test_twins_of_two_instances_come_before_those_of_one(void **state) {
     sell(10);
     sell(9);
     sell(9);
-    memcpy(sales[1].instance, sales[0].instance, LEDGER_INSTANCE);
+    sales[1].instance = sales[0].instance;
     at_time(3, "10:01:02.124456");
     ledger.available = 8;
     judge();

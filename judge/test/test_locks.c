@@ -194,7 +194,7 @@ static void test_firings_of_armed_failpoints_are_counted(void **state) {
     ledger.initial = 1;
     ledger.available = 1;
     sell(1);
-    judged.ledger_start_us = ledger_time_us(sales[0].at) - 3000;
+    judged.ledger_start_us = sales[0].at_us - 3000;
     strcpy(add(EVENT_FAILPOINT, 0, 2, "after-read")->detail, "pause 4000 ms");
     strcpy(add(EVENT_FAILPOINT, 0, 4, "after-read")->detail, "pause 4000 ms");
     strcpy(add(EVENT_SERVER, 0, 5, "kill")->who, "redis");
@@ -253,7 +253,7 @@ static void test_without_ledger_or_events_nothing_is_said_of_failpoints(void **s
 /* Nothing was sold after it, because it stopped all sales. */
 static void test_a_firing_is_in_time_while_units_are_left(void **state) {
     sell(10);
-    judged.ledger_start_us = ledger_time_us(sales[0].at) - 1000;
+    judged.ledger_start_us = sales[0].at_us - 1000;
     request(RECORD_BUSY);
     at(&recorder->records[1], 6, 9);
     strcpy(add(EVENT_FAILPOINT, 1, 8, "after-lock")->detail, "crash");

@@ -115,7 +115,7 @@ static bool clear_remaining(struct ledger_sale *sale, int64_t number) {
 }
 
 static bool sell_from_nowhere(struct ledger_sale *sale, int64_t shard) {
-    sale->shard = shard;
+    sale->shard = (int32_t)shard;
     return true;
 }
 
@@ -186,12 +186,15 @@ static bool change_fence(struct ledger_sale *sale, int64_t fence) {
 }
 
 static bool change_instance(struct ledger_sale *sale, int64_t number) {
-    snprintf(sale->instance, sizeof sale->instance, "inventory-77");
+    sale->instance = "inventory-77";
     return true;
 }
 
 static bool change_year(struct ledger_sale *sale, int64_t year) {
-    snprintf(sale->at, sizeof sale->at, "%04d-12-31T23:59:59.999999Z", (int)year);
+    char at[64];
+
+    snprintf(at, sizeof at, "%04d-12-31T23:59:59.999999Z", (int)year);
+    sale->at_us = ledger_time_us(at);
     return true;
 }
 
@@ -303,8 +306,8 @@ static bool change_order_origin(struct ledger_sale *sale, int64_t number) {
 
     if (order == NULL)
         return false;
-    snprintf(order->instance, sizeof order->instance, "inventory-77");
-    snprintf(order->at, sizeof order->at, "2001-01-01T00:00:00.000000Z");
+    order->instance = "inventory-77";
+    order->at_us = ledger_time_us("2001-01-01T00:00:00.000000Z");
     return true;
 }
 

@@ -198,7 +198,7 @@ static void spoil_remaining(void) {
 
 static void spoil_places(void) {
     struct ledger_sale *a = any_sale(), *b = any_sale();
-    int64_t shard;
+    int32_t shard;
 
     if (a == NULL || b == NULL)
         return;

@@ -12,16 +12,13 @@
 
 /* A lock was never given back after `buyers` sales; all later customers got the answer `told`. */
 static void get_stuck(int buyers, enum record_outcome told) {
-    struct ledger_sale start;
-
     ledger.initial = ledger.available = STOCK;
     for (int64_t unit = STOCK; unit > STOCK - buyers; unit--)
         sell(unit);
     while (recorder->count < ASKED)
         request(told);
     judged.stuck_ns = AFTER;
-    snprintf(start.at, sizeof start.at, "2026-11-21T" START "Z");
-    judged.ledger_start_us = ledger_time_us(start.at);
+    judged.ledger_start_us = ledger_time_us("2026-11-21T" START "Z");
 }
 
 /* The same as a scene. The 100th sale was answered at 102 ms. */

@@ -83,7 +83,7 @@ static void add_writes(const char *text) {
         strcpy(write->row, row);
         if (named != NULL)
             (void)snprintf(write->order_id, sizeof write->order_id, "%.1s", named + 1);
-        (void)snprintf(write->at, sizeof write->at, "2026-11-21T10:01:02.%06zuZ", told.write_count);
+        write->at_us = ledger_time_us("2026-11-21T10:01:02.000000Z") + (int64_t)told.write_count;
     }
     writes_sort(told.writes, told.write_count);
 }

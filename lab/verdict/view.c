@@ -37,6 +37,7 @@ static size_t view_end_size(const struct model_world *world) {
                                         : offsetof(struct view_end, seconds);
 }
 
+#define VIEW_START_US  INT64_C(1767225600000000) /* 2026-01-01 */
 #define VIEW_CUSTOMERS (MODEL_ORDERS + 1 + MODEL_OTHERS)
 #define VIEW_PRODUCTS  2 /* of a cart */
 
@@ -246,9 +247,10 @@ static void fill_order(struct view *view, const struct model_world *world,
 
     if (outcome != RECORD_SOLD && outcome != RECORD_UNKNOWN)
         return;
-    *order = (struct ledger_order){.order_id = sale->order_id, .unit = sale->unit};
-    memcpy(order->instance, sale->instance, LEDGER_INSTANCE);
-    memcpy(order->at, sale->at, LEDGER_TIME);
+    *order = (struct ledger_order){.order_id = sale->order_id,
+                                   .instance = sale->instance,
+                                   .at_us = sale->at_us,
+                                   .unit = sale->unit};
     view->ledgers[product].order_count++;
 }
 
@@ -270,6 +272,8 @@ static void fill_sale(struct view *view, const struct model_world *world,
     if (!sold->is_there)
         return;
     *sale = (struct ledger_sale){.order_id = order_id,
+                                 .instance = world->instances[sold->instance],
+                                 .at_us = VIEW_START_US + sold->number,
                                  .quantity = 1,
                                  .reserved = -1,
                                  .unit = unit_for_judge(world, product, sold->unit),
@@ -277,8 +281,6 @@ static void fill_sale(struct view *view, const struct model_world *world,
                                  .fence = sold->fence,
                                  .remaining = sold->remaining -
                                               (is_cart ? view_surplus(world, product) : 0)};
-    (void)snprintf(sale->instance, LEDGER_INSTANCE, "%s", world->instances[sold->instance]);
-    (void)snprintf(sale->at, LEDGER_TIME, "2026-01-01T00:00:00.%06dZ", sold->number);
     ledger->units += is_first_of_unit(ledger, sale->unit);
     ledger->sale_count++;
     fill_order(view, world, sale, index, product);

@@ -285,15 +285,15 @@ static int take_sales(const struct pg_query *query, struct ledger *ledger) {
         struct ledger_sale *sale = &ledger->sales[row];
 
         sale->order_id = texts_add(&ledger->texts, pg_text(query, row, 0));
-        if (sale->order_id == NULL)
+        if (sale->order_id == NULL ||
+            ledger_keep_instance(ledger, &sale->instance, pg_text(query, row, 3)) != 0)
             return -1;
         sale->quantity = 1;
         sale->reserved = -1;
         sale->unit = pg_int(query, row, 1);
-        sale->shard = pg_int(query, row, 2);
-        audit_copy(sale->instance, sizeof sale->instance, query, row, 3);
+        sale->shard = (int32_t)pg_int(query, row, 2);
         sale->fence = pg_int(query, row, 4);
-        audit_copy(sale->at, sizeof sale->at, query, row, 5);
+        sale->at_us = ledger_time_us(pg_text(query, row, 5));
         sale->remaining = pg_int(query, row, 6);
     }
     return ledger->sales != NULL ? 0 : -1;
@@ -305,11 +305,11 @@ static int take_orders(const struct pg_query *query, struct ledger *ledger) {
         struct ledger_order *order = &ledger->orders[row];
 
         order->order_id = ledger_keep_id(ledger, pg_text(query, row, 0));
-        if (order->order_id == NULL)
+        if (order->order_id == NULL ||
+            ledger_keep_instance(ledger, &order->instance, pg_text(query, row, 2)) != 0)
             return -1;
         order->unit = pg_int(query, row, 1);
-        audit_copy(order->instance, sizeof order->instance, query, row, 2);
-        audit_copy(order->at, sizeof order->at, query, row, 3);
+        order->at_us = ledger_time_us(pg_text(query, row, 3));
     }
     return ledger->orders != NULL ? 0 : -1;
 }

@@ -62,17 +62,11 @@ static int take_text(const struct rows *rows, size_t row, enum column column, ch
     return *text != NULL ? 0 : why_set(why, "%s: out of memory", rows->query);
 }
 
-/* In the form of a ledger, if it is a moment. */
-static int take_moment(const struct rows *rows, size_t row, char **text, struct why *why) {
-    char at[LEDGER_TIME];
+static int take_moment(const struct rows *rows, size_t row, int64_t *at_us, struct why *why) {
+    const char *cell = rows->has[COLUMN_AT] ? cell_of(rows, row, COLUMN_AT, why) : "";
 
-    if (take_text(rows, row, COLUMN_AT, text, why) != 0)
-        return -1;
-    if (*text == NULL || !sql_time(at, *text))
-        return 0;
-    free(*text);
-    *text = strdup(at);
-    return *text != NULL ? 0 : why_set(why, "%s: out of memory", rows->query);
+    *at_us = cell != NULL ? sql_time(cell) : 0;
+    return cell != NULL ? 0 : -1;
 }
 
 static int take_order(struct books *books, const struct rows *rows, size_t row, struct why *why) {
@@ -84,7 +78,7 @@ static int take_order(struct books *books, const struct rows *rows, size_t row, 
         take_number(rows, row, COLUMN_REMAINING, &order->remaining, why) != 0 ||
         take_number(rows, row, COLUMN_RESERVED, &order->reserved, why) != 0 ||
         take_text(rows, row, COLUMN_KEY, &order->key, why) != 0 ||
-        take_moment(rows, row, &order->at, why) != 0 ||
+        take_moment(rows, row, &order->at_us, why) != 0 ||
         take_text(rows, row, COLUMN_INSTANCE, &order->instance, why) != 0)
         return -1;
     if (order->id[0] == '\0' || strlen(order->id) > BOOKS_ID_BYTES)
@@ -179,7 +173,7 @@ static int take_write(const struct rows *rows, size_t row, struct ledger_write *
     char uuid[UUID_TEXT];
 
     if (at != NULL)
-        (void)sql_time(write->at, at);
+        write->at_us = sql_time(at);
     if (rows->items[row].cells[COLUMN_TX] != NULL &&
         take_number(rows, row, COLUMN_TX, &write->tx, why) != 0)
         return -1;
@@ -239,7 +233,6 @@ void books_free(struct books *books) {
     for (size_t i = 0; i < books->count; i++) {
         free(books->orders[i].id);
         free(books->orders[i].key);
-        free(books->orders[i].at);
         free(books->orders[i].instance);
     }
     free(books->orders);

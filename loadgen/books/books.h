@@ -16,8 +16,8 @@ struct books_order {
     char *id;
     int64_t quantity;                  /* at least 1 */
     int64_t unit, remaining, reserved; /* 0 without the column */
-    char *key;                         /* NULL without the column, and so are the next two */
-    char *at, *instance;
+    int64_t at_us;                     /* 0 without the column, or if it is no moment */
+    char *key, *instance;              /* NULL without the column */
 };
 
 /* Zeroed, they are empty. */

@@ -7,14 +7,13 @@
 #define SECONDS  (sizeof "2026-11-21T10:01:02" - 1)
 #define FRACTION 6
 
-bool sql_time(char at[LEDGER_TIME], const char *text) {
-    char digits[] = "000000";
+int64_t sql_time(const char *text) {
+    char digits[] = "000000", at[LEDGER_TIME];
     const char *zone = text;
     size_t count = 0;
 
-    at[0] = '\0';
     if (strlen(text) <= SECONDS || (text[10] != ' ' && text[10] != 'T'))
-        return false;
+        return 0;
     zone += SECONDS;
     if (*zone == '.') {
         count = strspn(zone + 1, "0123456789");
@@ -22,9 +21,7 @@ bool sql_time(char at[LEDGER_TIME], const char *text) {
         zone += 1 + count;
     }
     if (strcmp(zone, "Z") != 0 && strcmp(zone, "+00") != 0 && strcmp(zone, "+00:00") != 0)
-        return false;
+        return 0;
     (void)snprintf(at, LEDGER_TIME, "%.10sT%.8s.%sZ", text, text + 11, digits);
-    if (!ledger_is_time(at))
-        at[0] = '\0';
-    return at[0] != '\0';
+    return ledger_time_us(at);
 }

@@ -449,7 +449,7 @@ static enum witness_answer take_write(const struct witness *witness, const struc
                                    .found = WRITE_NOTHING};
     (void)snprintf(write->row, sizeof write->row, "%s", pg_text(query, row, READ_ROW));
     utf8_make_printable(write->row);
-    (void)snprintf(write->at, sizeof write->at, "%s", pg_text(query, row, READ_AT));
+    write->at_us = ledger_time_us(pg_text(query, row, READ_AT));
     if (!PQgetisnull(query->result, row, READ_WHY)) {
         (void)snprintf(text, sizeof text, "an expression failed at write %" PRId64 ": %.*s",
                        write->seq, PG_MESSAGE_BYTES, pg_text(query, row, READ_WHY));

@@ -10,11 +10,9 @@
 #define CLOCK_US 1000 /* a database time farther outside of its request is counted */
 #define FAR_NS   (INT64_C(1) << 46)
 
-/* A ledger's time on the round's clock; -1 if it cannot be read. */
-static int64_t chart_ledger_us(const struct round *round, const char *at) {
-    int64_t us = ledger_time_us(at);
-
-    return us < 0 ? -1 : us + round->ledger_skew_us - round->started_us;
+/* A ledger's time on the round's clock; -1 if it is not known. */
+static int64_t chart_ledger_us(const struct round *round, int64_t at_us) {
+    return at_us == 0 ? -1 : at_us + round->ledger_skew_us - round->started_us;
 }
 
 /* The order id of a request. */
@@ -91,7 +89,7 @@ static void chart_choose(struct drawn *drawn) {
 /* `left` has the units left in each row of the ledger. */
 static struct change change_of(const struct round *round, const struct ledger *ledger,
                                const struct ledger_sale *sale, int64_t *left) {
-    struct change change = {.at_us = chart_ledger_us(round, sale->at), .sale = sale, .sold = 1};
+    struct change change = {.at_us = chart_ledger_us(round, sale->at_us), .sale = sale, .sold = 1};
 
     for (size_t r = 0; r < ledger->row_count && change.row == NULL; r++)
         if (ledger->rows[r].shard == sale->shard) {
@@ -114,7 +112,7 @@ static void collect_changes(struct drawn *drawn) {
             drawn->changes[count++] = change_of(drawn->round, ledger, &ledger->sales[s], left);
         for (size_t o = 0; o < ledger->order_count; o++)
             drawn->changes[count++] = (struct change){
-                .at_us = chart_ledger_us(drawn->round, ledger->orders[o].at), .ordered = 1};
+                .at_us = chart_ledger_us(drawn->round, ledger->orders[o].at_us), .ordered = 1};
         left += ledger->row_count;
     }
     assert(count == drawn->change_count && left == drawn->left + drawn->row_count);
@@ -154,7 +152,7 @@ static void collect_orders(const struct chart *chart, struct drawn *drawn) {
         find_moments(chart, i, changes);
         for (size_t s = 0; s < ledger->sale_count; s++)
             if (changes[s].at_us < 0) {
-                changes[s].at_us = chart_ledger_us(drawn->round, ledger->sales[s].at);
+                changes[s].at_us = chart_ledger_us(drawn->round, ledger->sales[s].at_us);
                 changes[s].at_us = changes[s].at_us < 0 ? chart->end_us : changes[s].at_us;
             }
     }
@@ -237,7 +235,7 @@ static json_t *clock_check(const struct chart *chart) {
         sale = chart_sale(chart->round, record->item, chart_order_id(record));
         if (sale == NULL)
             continue;
-        at_us = chart_ledger_us(chart->round, sale->at);
+        at_us = chart_ledger_us(chart->round, sale->at_us);
         if (at_us < 0)
             continue;
         sales++;
@@ -304,7 +302,7 @@ static int instance_place(struct chart *chart, const char *name) {
     size_t i;
     json_t *known;
 
-    if (name[0] == '\0')
+    if (name == NULL)
         return -1;
     json_array_foreach (chart->instances, i, known)
         if (strcmp(json_string_value(known), name) == 0)
@@ -334,7 +332,7 @@ static void locate(const struct chart *chart, struct proof *proof) {
     for (size_t i = 0; i < example->ops; i++) {
         const struct ledger_sale *sale =
             chart_sale(chart->round, example->item, example->order_id[i]);
-        int64_t us = sale != NULL ? chart_ledger_us(chart->round, sale->at) : -1;
+        int64_t us = sale != NULL ? chart_ledger_us(chart->round, sale->at_us) : -1;
 
         proof->sales[i] = sale;
         proof->at_ns[i] = us >= 0 ? us * CHART_US : -1;
@@ -372,7 +370,7 @@ static json_t *request_json(struct chart *chart, const struct record *record, in
     return json_pack("[s, i, i, I, I, i, I, I]", id, mark, instance,
                      (json_int_t)(record->sent_ns / CHART_US), (json_int_t)chart_end_us(record),
                      chart->place[record->outcome], (json_int_t)unit,
-                     (json_int_t)(sale != NULL ? chart_ledger_us(chart->round, sale->at) : -1));
+                     (json_int_t)(sale != NULL ? chart_ledger_us(chart->round, sale->at_us) : -1));
 }
 
 /* An order of the proof that has a ledger row, but no request in this run. */
@@ -381,7 +379,7 @@ static json_t *row_json(struct chart *chart, const struct proof *proof, size_t i
 
     return json_pack("[s, i, i, i, i, i, I, I]", sale->order_id, (int)i + 1,
                      instance_place(chart, sale->instance), -1, -1, -1, (json_int_t)sale->unit,
-                     (json_int_t)chart_ledger_us(chart->round, sale->at));
+                     (json_int_t)chart_ledger_us(chart->round, sale->at_us));
 }
 
 /* A request with a sort key: first its distance from the proof, then its sending time. */

@@ -177,21 +177,21 @@ static const struct history_field sale[] = {
     PLAIN(struct ledger_sale, OWNED, "order_id", order_id),
     AMOUNT(struct ledger_sale, "unit", unit),
     AMOUNT(struct ledger_sale, "remaining", remaining),
-    AMOUNT(struct ledger_sale, "shard", shard),
+    NUMBER(struct ledger_sale, "shard", shard, INT32_MIN, INT32_MAX),
     NUMBER(struct ledger_sale, "fence", fence, INT64_MIN, INT64_MAX),
     USUALLY(struct ledger_sale, 1, "quantity", quantity, 0, LEDGER_QUANTITY_MAX),
     USUALLY(struct ledger_sale, -1, "reserved", reserved, -1, AMOUNT_MAX),
     OPTIONAL(struct ledger_sale, OWNED, "key", key),
-    PLAIN(struct ledger_sale, STRING, "instance", instance),
-    PLAIN(struct ledger_sale, MOMENT, "at", at),
+    PLAIN(struct ledger_sale, NAME, "instance", instance),
+    PLAIN(struct ledger_sale, MOMENT, "at", at_us),
     END,
 };
 
 static const struct history_field order[] = {
     PLAIN(struct ledger_order, OWNED, "order_id", order_id),
     AMOUNT(struct ledger_order, "unit", unit),
-    PLAIN(struct ledger_order, STRING, "instance", instance),
-    PLAIN(struct ledger_order, MOMENT, "at", at),
+    PLAIN(struct ledger_order, NAME, "instance", instance),
+    PLAIN(struct ledger_order, MOMENT, "at", at_us),
     END,
 };
 
@@ -203,7 +203,7 @@ static const struct history_field writes[] = {
     USUALLY(struct ledger_write, 0, "tx", tx, INT64_MIN, INT64_MAX),
     OPTIONAL(struct ledger_write, STRING, "row", row),
     OPTIONAL(struct ledger_write, ID, "order_id", order_id),
-    OPTIONAL(struct ledger_write, MOMENT, "at", at),
+    OPTIONAL(struct ledger_write, MOMENT, "at", at_us),
     END,
 };
 
@@ -259,7 +259,7 @@ static const struct history_field load_sale[] = {
     USUALLY(struct load_sale, LOAD_UNTOLD, "remaining", remaining, -AMOUNT_MAX, AMOUNT_MAX),
     USUALLY(struct load_sale, LOAD_UNTOLD, "reserved", reserved, 0, AMOUNT_MAX),
     MAYBE(load_sale, STRING, "instance", instance),
-    MAYBE(load_sale, MOMENT, "at", at),
+    MAYBE(load_sale, MOMENT, "at", at_us),
     END,
 };
 
@@ -270,7 +270,7 @@ static const struct history_field load_order[] = {
     USUALLY(struct load_sale, LOAD_UNTOLD, "unit", unit, -AMOUNT_MAX, AMOUNT_MAX),
     USUALLY(struct load_sale, LOAD_UNTOLD, "reserved", reserved, 0, AMOUNT_MAX),
     MAYBE(load_sale, STRING, "instance", instance),
-    MAYBE(load_sale, MOMENT, "at", at),
+    MAYBE(load_sale, MOMENT, "at", at_us),
     END,
 };
 

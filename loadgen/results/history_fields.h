@@ -16,11 +16,12 @@
 
 enum history_type {
     HISTORY_STRING, /* char[size]: one printable line, cut if it is too long */
-    HISTORY_MOMENT, /* char[size]: a time by the ledger's clock, or "" */
     HISTORY_ID,     /* char[RECORD_ID]: 1 to 128 characters from ! to ~, neither " nor \ */
     HISTORY_KEY,    /* struct record_id: the same; a long one is in the line's `texts` */
     HISTORY_UUID,   /* char[UUID_TEXT] */
     HISTORY_OWNED,  /* const char *: an id in the line's `texts`; NULL if it is left out */
+    HISTORY_NAME,   /* const char *: of few, in the line's `ledger`; NULL: "" */
+    HISTORY_MOMENT, /* int64_t: a time by the ledger's clock; 0: "" */
     HISTORY_NUMBER, /* of 2, 4 or 8 bytes */
     HISTORY_WORD,   /* a number, written as the word at this place of `words` */
     HISTORY_FLAG,   /* bool */
@@ -78,7 +79,8 @@ struct load_request {
 /* A line of the type sale, or of the type order. */
 struct load_sale {
     int64_t quantity, unit, remaining, reserved;
-    char order_id[LEDGER_ID], key[LEDGER_ID], instance[LEDGER_INSTANCE], at[LEDGER_TIME];
+    int64_t at_us;
+    char order_id[LEDGER_ID], key[LEDGER_ID], instance[LEDGER_INSTANCE];
 };
 
 struct load_line {

@@ -171,6 +171,7 @@ int history_line_cut(struct history_line *line, const char *text, size_t length,
 
     assert(text[length] == '\0');
     line->texts = NULL;
+    line->ledger = NULL;
     line->likely = NULL;
     for (size_t i = 0; is_whole && i < line->count; i++)
         if (is_key_of(&line->members[i], "type")) {
@@ -222,10 +223,25 @@ static bool read_exact(const struct history_member *member, char *to, size_t len
     return true;
 }
 
-static bool read_moment(const struct history_member *member, char to[LEDGER_TIME]) {
-    if (read_exact(member, to, 0))
+static bool read_moment(const struct history_member *member, int64_t *at_us) {
+    char text[LEDGER_TIME];
+
+    *at_us = 0;
+    if (read_exact(member, text, 0))
         return true;
-    return read_exact(member, to, LEDGER_TIME - 1) && ledger_is_time(to);
+    if (read_exact(member, text, sizeof text - 1))
+        *at_us = ledger_time_us(text);
+    return *at_us != 0;
+}
+
+/* Without memory the name is refused, too. */
+static bool read_name(const struct history_line *line, const struct history_member *member,
+                      const char **to) {
+    char name[LEDGER_INSTANCE];
+
+    assert(line->ledger != NULL);
+    return history_line_read_string(member, name, sizeof name) &&
+           ledger_keep_instance(line->ledger, to, name) == 0;
 }
 
 /* An id of any shop. A UUID gets lower case, so that both sides of the history agree. */
@@ -318,6 +334,8 @@ static bool history_line_read_value(const struct history_line *line,
         return history_line_read_number(field, member, to);
     case HISTORY_WORD:
         return read_word(field, member, to);
+    case HISTORY_NAME:
+        return read_name(line, member, to);
     case HISTORY_FLAG:
         *(bool *)to = history_line_is_word(member, "true");
         return *(bool *)to || history_line_is_word(member, "false");
@@ -349,6 +367,7 @@ static const char *must_be(const struct history_field *field, char text[MUST_TEX
 
     switch (field->type) {
     case HISTORY_STRING:
+    case HISTORY_NAME:
         return "must be a text";
     case HISTORY_MOMENT:
         return "must be a time such as \"2026-11-21T10:01:02.123456Z\", or \"\"";

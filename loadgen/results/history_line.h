@@ -44,8 +44,9 @@ struct history_member {
 struct history_line {
     size_t count;
     const struct history_member *type; /* one of `members` */
-    /* The caller sets these for HISTORY_KEY and HISTORY_OWNED. */
+    /* The caller sets these for HISTORY_KEY, HISTORY_OWNED and HISTORY_NAME. */
     struct texts *texts;
+    struct ledger *ledger;
     const char
         *likely; /* NULL, or an id in `texts` that a HISTORY_OWNED may be: one copy is kept */
     struct history_member members[HISTORY_MEMBERS];

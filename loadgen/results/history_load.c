@@ -165,8 +165,8 @@ static const char *text_or_null(const char *text) {
 static struct ledger_told told_of(const struct load_sale *sale) {
     return (struct ledger_told){.id = sale->order_id,
                                 .key = text_or_null(sale->key),
-                                .at = text_or_null(sale->at),
-                                .instance = text_or_null(sale->instance),
+                                .instance = sale->instance,
+                                .at_us = sale->at_us,
                                 .quantity = sale->quantity,
                                 .unit = sale->unit,
                                 .remaining = sale->remaining,

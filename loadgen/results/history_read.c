@@ -356,6 +356,7 @@ static int history_read_row(struct reader *reader, struct history_line *line,
     if (row == NULL)
         return why_set(&reader->why, "out of memory");
     line->texts = &reader->ledger->texts;
+    line->ledger = reader->ledger;
     line->likely = likely_id(reader->ledger, rows);
     if (history_line_read(line, rows->fields, row, &reader->why) != 0)
         return -1;

@@ -44,11 +44,10 @@ static void history_line_put_text(FILE *to, const char *text) {
 
 /* Returns false if it is JSON and there was no memory for it. */
 static bool put_value(FILE *to, const struct history_field *field, const void *at) {
-    char digits[DECIMAL_BYTES];
+    char digits[DECIMAL_BYTES], moment[LEDGER_TIME];
 
     switch (field->type) {
     case HISTORY_STRING:
-    case HISTORY_MOMENT:
     case HISTORY_ID:
     case HISTORY_UUID:
         history_line_put_text(to, at);
@@ -57,7 +56,11 @@ static bool put_value(FILE *to, const struct history_field *field, const void *a
         history_line_put_text(to, record_id(at));
         return true;
     case HISTORY_OWNED:
-        history_line_put_text(to, *(const char *const *)at);
+    case HISTORY_NAME:
+        history_line_put_text(to, *(const char *const *)at != NULL ? *(const char *const *)at : "");
+        return true;
+    case HISTORY_MOMENT:
+        history_line_put_text(to, ledger_time_text(moment, *(const int64_t *)at));
         return true;
     case HISTORY_NUMBER:
         (void)decimal_write(digits, history_line_number_of(field, at));

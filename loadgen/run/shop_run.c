@@ -424,7 +424,7 @@ static void tell_order(const struct books *books, const struct books_order *orde
     *told = (struct ledger_told){
         .id = order->id,
         .key = order->key,
-        .at = order->at,
+        .at_us = order->at_us,
         .instance = order->instance,
         .quantity = order->quantity,
         .unit = books->has[COLUMN_UNIT] ? order->unit : LEDGER_UNTOLD,

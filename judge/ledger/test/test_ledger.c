@@ -71,15 +71,52 @@ static void test_the_first_row_of_an_id_is_found(void **state) {
 static void test_a_time_is_read_to_the_microsecond(void **state) {
     assert_int_equal(ledger_time_us("1970-01-01T00:00:01.000002Z"), 1000002);
     assert_int_equal(ledger_time_us("2026-11-21T10:01:02.123456Z"), 1795255262123456);
-    assert_int_equal(ledger_time_us(""), -1);
-    assert_int_equal(ledger_time_us("yesterday"), -1);
+    static const char *const others[] = {"",
+                                         "yesterday",
+                                         "1969-12-31T23:59:59.999999Z",
+                                         "2200-01-01T00:00:00.000000Z",
+                                         "9999-11-21T10:01:02.123456Z",
+                                         "2026-11-21T10:01:02.123456Z!",
+                                         "2026-00-21T10:01:02.123456Z",
+                                         "2026-13-21T10:01:02.123456Z",
+                                         "2026-11-00T10:01:02.123456Z",
+                                         "2026-11-21T24:01:02.123456Z",
+                                         "2026-11-21T10:60:02.123456Z",
+                                         "2026-11-21T10:01:61.123456Z"};
+    char text[LEDGER_TIME];
+
     assert_int_equal(ledger_time_us("2199-12-31T23:59:59.999999Z"), LEDGER_TIME_END_US - 1);
-    assert_int_equal(ledger_time_us("2200-01-01T00:00:00.000000Z"), -1);
-    assert_int_equal(ledger_time_us("1969-12-31T23:59:59.999999Z"), -1);
-    assert_int_equal(ledger_time_us("9999-11-21T10:01:02.123456Z"), -1);
-    assert_int_equal(ledger_time_us("2026-11-21T10:01:02.123456Z!"), -1);
-    assert_string_equal(ledger_clock("2026-11-21T10:01:02.123456Z"), "10:01:02.123456Z");
-    assert_string_equal(ledger_clock("yesterday"), "yesterday");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_int_equal(ledger_time_us(others[i]), 0);
+    assert_string_equal(ledger_clock(text, 1795255262123456), "10:01:02.123456Z");
+    assert_string_equal(ledger_clock(text, 0), "");
+}
+
+/* Against the C library's calendar. */
+static void test_each_day_is_written_as_it_is_read(void **state) {
+    for (int64_t at_us = 1; at_us < LEDGER_TIME_END_US; at_us += INT64_C(86399) * 1000001) {
+        char text[LEDGER_TIME];
+
+        assert_int_equal(ledger_time_us(ledger_time_text(text, at_us)), at_us);
+    }
+}
+
+/* Rows of one instance share its name; a row of an instance beyond the first few has its own. */
+static void test_names_of_instances_are_shared(void **state) {
+    struct ledger ledger = {0};
+    const char *kept[20], *again;
+    char name[8];
+
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof name, "i-%d", i);
+        assert_int_equal(ledger_keep_instance(&ledger, &kept[i], name), 0);
+        assert_int_equal(ledger_keep_instance(&ledger, &again, name), 0);
+        assert_string_equal(again, name);
+        assert_true(i >= 8 || again == kept[i]);
+    }
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(atoi(kept[i] + 2), i);
+    ledger_free(&ledger);
 }
 
 /* ---- the orders of a shop */
@@ -88,8 +125,8 @@ static void test_a_time_is_read_to_the_microsecond(void **state) {
 
 static void test_the_orders_of_a_shop_become_a_sorted_ledger(void **state) {
     const struct ledger_told rows[] = {
-        {"b", "key-b", "2026-11-21T10:01:02.123456Z", "shop-2", 2, UNTOLD, UNTOLD, 1},
-        {"a", "key-a", "yesterday", NULL, 1, UNTOLD, UNTOLD, 0}};
+        {"b", "key-b", "shop-2", 1795255262123456, 2, UNTOLD, UNTOLD, 1},
+        {"a", "key-a", NULL, 0, 1, UNTOLD, UNTOLD, 0}};
     struct ledger ledger;
     struct why why;
 
@@ -101,10 +138,11 @@ static void test_the_orders_of_a_shop_become_a_sorted_ledger(void **state) {
     assert_true(ledger.is_unnumbered && ledger.can_return && ledger.has_keys);
     assert_true(ledger.has_reserved && !ledger.has_units);
     assert_string_equal(ledger.sales[0].order_id, "a");
-    assert_string_equal(ledger.sales[0].at, "");
+    assert_int_equal(ledger.sales[0].at_us, 0);
+    assert_null(ledger.sales[0].instance);
     assert_int_equal(ledger.sales[0].reserved, 0);
     assert_string_equal(ledger.sales[1].key, "key-b");
-    assert_string_equal(ledger.sales[1].at, "2026-11-21T10:01:02.123456Z");
+    assert_int_equal(ledger.sales[1].at_us, 1795255262123456);
     assert_string_equal(ledger.sales[1].instance, "shop-2");
     assert_int_equal(ledger.sales[1].quantity, 2);
     assert_int_equal(ledger.sales[1].unit, -1);
@@ -215,6 +253,8 @@ int main(void) {
         cmocka_unit_test(test_an_empty_ledger_has_nothing_to_sort),
         cmocka_unit_test(test_the_first_row_of_an_id_is_found),
         cmocka_unit_test(test_a_time_is_read_to_the_microsecond),
+        cmocka_unit_test(test_each_day_is_written_as_it_is_read),
+        cmocka_unit_test(test_names_of_instances_are_shared),
         cmocka_unit_test(test_the_orders_of_a_shop_become_a_sorted_ledger),
         cmocka_unit_test(test_units_and_the_units_left_count_if_all_orders_tell_them),
         cmocka_unit_test(test_a_number_out_of_range_is_refused),

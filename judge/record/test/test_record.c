@@ -259,7 +259,7 @@ static void test_an_id_may_be_longer_than_a_uuid(void **state) {
 }
 
 static void set_long_id(void *arg) {
-    struct texts texts = {NULL, 0};
+    struct texts texts = {.last = NULL};
     struct record_id id;
 
     if (record_set_id(&id, &texts, arg) == 0)

@@ -9,7 +9,7 @@
 
 static void test_a_text_stays_where_it_is(void **state) {
     static const char *kept[COUNT];
-    struct texts texts = {NULL, 0};
+    struct texts texts = {.last = NULL};
     char text[20];
 
     for (int i = 0; i < COUNT; i++) {
@@ -26,7 +26,7 @@ static void test_a_text_stays_where_it_is(void **state) {
 }
 
 static void test_a_text_may_be_longer_than_a_block(void **state) {
-    struct texts texts = {NULL, 0};
+    struct texts texts = {.last = NULL};
     char *text = calloc(1, 200001);
     const char *kept, *next;
 
@@ -42,7 +42,7 @@ static void test_a_text_may_be_longer_than_a_block(void **state) {
 }
 
 static void add_three(void *arg) {
-    struct texts texts = {NULL, 0};
+    struct texts texts = {.last = NULL};
 
     for (int i = 0; i < 3; i++) {
         const char *kept = texts_add(&texts, arg);

@@ -88,7 +88,7 @@ static void assert_ledger(void) {
     assert_int_equal(ledger->sales[1].shard, 1);
     assert_int_equal(ledger->sales[1].fence, 8);
     assert_string_equal(ledger->sales[1].instance, "i-2");
-    assert_string_equal(ledger->sales[1].at, "2126-01-02T10:00:00.500000Z");
+    assert_int_equal(ledger->sales[1].at_us, ledger_time_us("2126-01-02T10:00:00.500000Z"));
     assert_int_equal(ledger->order_count, 1);
     assert_int_equal(ledger->orders[0].unit, 3);
     assert_string_equal(ledger->orders[0].instance, "i-2");

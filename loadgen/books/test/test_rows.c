@@ -70,7 +70,7 @@ static void test_all_columns(void **state) {
                      0);
     assert_int_equal(books.orders[0].unit, -7);
     assert_int_equal(books.orders[0].reserved, 0);
-    assert_string_equal(books.orders[0].at, "noon");
+    assert_int_equal(books.orders[0].at_us, 0);
     assert_string_equal(books.orders[0].instance, "i");
     assert_true(books.has[COLUMN_UNIT] && books.has[COLUMN_RESERVED] && !books.has[COLUMN_LEFT]);
     assert_int_equal(take_stock("left,initial\n-1,50\n"), 0);
@@ -176,13 +176,13 @@ static void test_writes_of_the_count(void **state) {
                      0);
     assert_int_equal(books.write_count, 3);
     assert_string_equal(books.writes[0].row, "");
-    assert_string_equal(books.writes[0].at, "");
+    assert_int_equal(books.writes[0].at_us, 0);
     assert_int_equal(books.writes[1].seq, 1);
     assert_int_equal(books.writes[1].found, 50);
     assert_int_equal(books.writes[1].tx, 11);
     assert_string_equal(books.writes[1].order_id, "A");
     assert_int_equal(books.writes[2].left, 49);
-    assert_string_equal(books.writes[2].at, "2026-11-21T10:01:02.000000Z");
+    assert_int_equal(books.writes[2].at_us, ledger_time_us("2026-11-21T10:01:02.000000Z"));
     books_give_writes(&books, &ledger);
     assert_true(ledger.has_writes);
     assert_int_equal(ledger.write_count, 3);

@@ -64,9 +64,9 @@ static void test_orders_of_another_shop_count_from_their_replies(void **state) {
     at(sell(2), 10, 20);
     at(request(RECORD_UNKNOWN), 30, 0);
     ledger_row(1, 1)->quantity = 2;
-    at_time(1, "10:01:02.100000Z");
+    at_time(1, "10:01:02.100000");
     sales[0].quantity = 1;
-    sales[0].at[0] = '\0';
+    sales[0].at_us = 0;
     ledger.initial = 2;
     ledger.available = 1;
     drawn.recorder = recorder;
@@ -84,17 +84,18 @@ static void test_oversell_is_where_orders_pass_the_stock(void **state) {
     for (int i = 0; i < 3; i++)
         sell(1);
     for (int i = 0; i < 3; i++)
-        snprintf(orders[i].at, sizeof orders[i].at, "2026-11-21T10:01:02.00%c000Z", '1' + i);
+        orders[i].at_us = ledger_time_us("2026-11-21T10:01:02.001000Z") + 1000 * i;
     draw();
     assert_int_equal(number("oversold_us"), 3000);
 }
 
 /* The second product was oversold; a hundred units of the other products would hide that. */
 static void test_oversold_product_is_drawn_alone(void **state) {
-    struct ledger_order bought[2] = {{.at = "2026-11-21T10:01:02.001000Z"},
-                                     {.at = "2026-11-21T10:01:02.002000Z"}};
-    struct ledger_sale sold[2] = {{.unit = 1, .remaining = 1, .at = "2026-11-21T10:01:02.001000Z"},
-                                  {.unit = 1, .remaining = 1, .at = "2026-11-21T10:01:02.002000Z"}};
+    struct ledger_order bought[2] = {{.at_us = ledger_time_us("2026-11-21T10:01:02.001000Z")},
+                                     {.at_us = ledger_time_us("2026-11-21T10:01:02.002000Z")}};
+    struct ledger_sale sold[2] = {
+        {.unit = 1, .remaining = 1, .at_us = ledger_time_us("2026-11-21T10:01:02.001000Z")},
+        {.unit = 1, .remaining = 1, .at_us = ledger_time_us("2026-11-21T10:01:02.002000Z")}};
     struct ledger_row row = {.first_unit = 1, .initial = 1};
     struct ledger ledgers[2] = {{.initial = 100},
                                 {.initial = 1,
@@ -148,8 +149,7 @@ static void test_axis_ends_where_its_data_ends(void **state) {
         sell(unit);
     recorder->records[0].received_ns = 6000 * MS;
     for (int i = 0; i < 3; i++) {
-        memcpy(orders[i].at, "2026-11-21T10:01:02.800000Z", sizeof "2026-11-21T10:01:02.800000Z");
-        memcpy(sales[i].at, orders[i].at, sizeof sales[i].at);
+        orders[i].at_us = sales[i].at_us = ledger_time_us("2026-11-21T10:01:02.800000Z");
     }
     draw();
     assert_int_equal(number("end_us"), 6000000);

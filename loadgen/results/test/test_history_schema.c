@@ -21,6 +21,7 @@ static json_t *words_of(const struct history_field *field) {
 static json_t *schema_of_value(const struct history_field *field) {
     switch (field->type) {
     case HISTORY_STRING:
+    case HISTORY_NAME:
         return json_pack("{s:s}", "type", "string");
     case HISTORY_MOMENT:
         return json_pack("{s:s, s:s}", "type", "string", "pattern",

@@ -13,7 +13,7 @@ static void test_a_round_of_another_shop_is_read_back(void **state) {
          .left = -WRITE_MAX,
          .tx = INT64_MAX,
          .row = "\xc3\xa4 \"1\", 2",
-         .at = "2026-11-21T10:01:02.123456Z",
+         .at_us = 1795255262123456,
          .order_id = "a-long-id/7"}};
     const struct round *read;
     int doubted = 0;

@@ -53,7 +53,7 @@ static void sell_product(int number, int product) {
                                  .shard = product,
                                  .quantity = 1,
                                  .reserved = -1};
-    (void)snprintf(sale->at, sizeof sale->at, "2026-01-01T00:00:00.%06dZ", (int)ledger->sale_count);
+    sale->at_us = ledger_time_us("2026-01-01T00:00:00.000000Z") + (int64_t)ledger->sale_count;
     ledger->counted++;
 }
 

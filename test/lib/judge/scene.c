@@ -142,7 +142,7 @@ static enum record_outcome outcome_of(const char *name) {
 /* Append the row of a sale to the ledger. */
 static void set_row(struct ledger_sale *sale, const struct word *word) {
     if (word->shard >= 0)
-        sale->shard = word->shard;
+        sale->shard = (int32_t)word->shard;
     if (ledger.rows == rows && sale->shard < (int64_t)ledger.row_count) {
         rows[sale->shard].available--;
         sale->remaining = sale->unit - rows[sale->shard].first_unit;

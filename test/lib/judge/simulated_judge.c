@@ -59,9 +59,10 @@ void print_run(uint64_t seed) {
         for (size_t i = 0; i < sim.ledgers[item].sale_count; i++) {
             const struct ledger_sale *sale = &sim.sales[item][i];
 
-            print_message(
-                "  item %d %s unit %" PRId64 " of shard %" PRId64 ", %" PRId64 " left at %s\n",
-                item, sale->order_id + 30, sale->unit, sale->shard, sale->remaining, sale->at);
+            print_message("  item %d %s unit %" PRId64 " of shard %" PRId32 ", %" PRId64
+                          " left at %" PRId64 "\n",
+                          item, sale->order_id + 30, sale->unit, sale->shard, sale->remaining,
+                          sale->at_us);
         }
 }
 

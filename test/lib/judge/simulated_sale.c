@@ -57,10 +57,6 @@ const char *id_of(int key) {
     return keep_id(id);
 }
 
-static void write_time(char at[LEDGER_TIME], int64_t us) {
-    snprintf(at, LEDGER_TIME, "2026-11-21T10:01:02.%06uZ", (unsigned)us % 1000000u);
-}
-
 struct ledger_sale *sale_of(uint32_t item, const char *id) {
     for (size_t i = 0; i < sim.ledgers[item].sale_count; i++)
         if (strcmp(sim.sales[item][i].order_id, id) == 0)
@@ -92,10 +88,11 @@ void add_sale(uint32_t item, const char *id, int64_t shard, int64_t unit, int64_
                                  .quantity = 1,
                                  .reserved = -1,
                                  .unit = unit,
-                                 .shard = shard,
-                                 .remaining = remaining};
-    snprintf(sale->instance, sizeof sale->instance, "inventory-%d", (int)pick(1, 2));
-    write_time(sale->at, now);
+                                 .shard = (int32_t)shard,
+                                 .remaining = remaining,
+                                 .instance = pick(1, 2) == 1 ? "inventory-1" : "inventory-2",
+                                 .at_us =
+                                     ledger_time_us("2026-11-21T10:01:02.000000Z") + now % 1000000};
 }
 
 void add_order(uint32_t item, const struct ledger_sale *sale) {

@@ -77,8 +77,8 @@ struct ledger_sale *ledger_row(int number, int64_t unit) {
                                  .reserved = -1,
                                  .unit = unit,
                                  .remaining = unit - 1,
-                                 .at = "2026-11-21T10:01:02.123456Z"};
-    snprintf(sale->instance, sizeof sale->instance, "inventory-%d", number % 2 + 1);
+                                 .instance = number % 2 == 0 ? "inventory-1" : "inventory-2",
+                                 .at_us = ledger_time_us("2026-11-21T10:01:02.123456Z")};
     ledger.counted++;
     ledger.units += is_first;
     return sale;
@@ -90,7 +90,7 @@ void order_row(int number, int64_t unit) {
     *order = (struct ledger_order){.order_id = ids[number],
                                    .unit = unit,
                                    .instance = "inventory-1",
-                                   .at = "2026-11-21T10:01:02.124456Z"};
+                                   .at_us = ledger_time_us("2026-11-21T10:01:02.124456Z")};
 }
 
 void returned_row(int64_t shard, int64_t unit) {
@@ -139,5 +139,8 @@ const struct counterexample *counterexample_of(enum anomaly anomaly) {
 }
 
 void at_time(int sale, const char *clock) {
-    snprintf(sales[sale].at, sizeof sales[sale].at, "2026-11-21T%sZ", clock);
+    char at[64];
+
+    snprintf(at, sizeof at, "2026-11-21T%sZ", clock);
+    sales[sale].at_us = ledger_time_us(at);
 }

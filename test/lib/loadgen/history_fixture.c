@@ -144,8 +144,9 @@ void assert_same_record(const struct record *a, const struct record *b) {
 
 void assert_same_sale(const struct ledger_sale *a, const struct ledger_sale *b) {
     assert_string_equal(a->order_id, b->order_id);
-    assert_string_equal(a->instance, b->instance);
-    assert_string_equal(a->at, b->at);
+    assert_string_equal(a->instance != NULL ? a->instance : "",
+                        b->instance != NULL ? b->instance : "");
+    assert_int_equal(a->at_us, b->at_us);
     assert_int_equal(a->unit, b->unit);
     assert_int_equal(a->shard, b->shard);
     assert_int_equal(a->fence, b->fence);
@@ -157,7 +158,8 @@ void assert_same_sale(const struct ledger_sale *a, const struct ledger_sale *b) 
 
 void assert_same_order(const struct ledger_order *a, const struct ledger_order *b) {
     assert_string_equal(a->order_id, b->order_id);
-    assert_string_equal(a->instance, b->instance);
-    assert_string_equal(a->at, b->at);
+    assert_string_equal(a->instance != NULL ? a->instance : "",
+                        b->instance != NULL ? b->instance : "");
+    assert_int_equal(a->at_us, b->at_us);
     assert_int_equal(a->unit, b->unit);
 }
