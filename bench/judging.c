@@ -48,7 +48,7 @@ static int add_request(size_t i, struct record *record) {
     if (record_set_id(&record->key, &bench.recorder->texts, id) != 0)
         return -1;
     write_id(id, "order", i);
-    return record_set_id(&record->order_id, &bench.recorder->texts, is_sold ? id : "");
+    return record_set_order_id(record, &bench.recorder->texts, is_sold ? id : "");
 }
 
 static int fill(int64_t initial) {

@@ -57,6 +57,17 @@ int record_set_id(struct record_id *id, struct texts *texts, const char *text) {
     return copy != NULL ? 0 : -1;
 }
 
+const char record_same[] = "";
+
+int record_set_order_id(struct record *record, struct texts *texts, const char *text) {
+    assert(strlen(text) < RECORD_ID);
+    record->order_id = NULL;
+    if (text[0] == '\0')
+        return 0;
+    record->order_id = strcmp(text, record_key(record)) == 0 ? record_same : texts_add(texts, text);
+    return record->order_id != NULL ? 0 : -1;
+}
+
 /* NULL with errno. */
 static struct record *map_file(const char *directory, size_t length) {
     int fd = spool_make(directory, length);

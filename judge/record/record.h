@@ -36,7 +36,7 @@ enum record_outcome {
     RECORD_OUTCOMES(X)
 #undef X
         RECORD_OUTCOME_COUNT
-};
+} __attribute__((packed)); /* a byte: there are millions of records */
 const char *record_outcome_name(enum record_outcome outcome); /* "sold_out" */
 const char *record_outcome_text(enum record_outcome outcome);
 
@@ -74,19 +74,24 @@ struct record {
     int64_t sent_ns;     /* 0: not sent */
     int64_t received_ns; /* or when loadgen gave up; 0: not yet */
     int64_t unit;        /* in the reply; -1: none */
-    uint32_t number;     /* its place in the plan */
-    uint32_t item;       /* the product's number in the round */
-    enum record_outcome outcome;
-    int16_t status;                           /* HTTP status; 0: no reply */
-    int16_t instance;                         /* index in recorder->instances; -1: not told */
-    bool is_repeat;                           /* its key was sent before (--dup-rate) */
+    /* In the reply: NULL: none; record_same: the key; or a text that outlives the record. */
+    const char *order_id;
+    uint32_t number;                          /* its place in the plan */
+    uint32_t item;                            /* the product's number in the round */
     int32_t sent_slack_us, received_slack_us; /* 0: of one clock */
     struct record_cost cost;
+    int16_t status;   /* HTTP status; 0: no reply */
+    int16_t instance; /* index in recorder->instances; -1: not told */
+    enum record_outcome outcome;
+    bool is_repeat; /* its key was sent before (--dup-rate) */
     /* The Idempotency-Key, which must become the order's id. Without one (--keyless) the order
      * id in the reply; and if that has none, zeros and then `number`, which is no order's id. */
     struct record_id key;
-    struct record_id order_id; /* in the reply, else "" */
 };
+_Static_assert(sizeof(struct record) == 128, "a record has two lines of the cache");
+
+/* For `order_id`: the reply names the order by the key of its request. */
+extern const char record_same[];
 
 #define RECORD_STATUSES      600 /* HTTP's, and 0: no reply */
 #define RECORD_INSTANCES     32
@@ -128,7 +133,7 @@ struct recorder {
 /* For up to `count` requests. NULL: out of memory. */
 struct recorder *recorder_make(size_t count);
 
-/* A recorder for more records (some 10 MB) keeps them on disk. */
+/* A recorder for more records (8 MB) keeps them on disk. */
 #define RECORD_MEMORY 65536
 
 /* The same for a round that may be long: the kernel can write its records to an unnamed file in
@@ -162,13 +167,19 @@ static inline int64_t record_slack_ns(const struct record *record) {
 static inline const char *record_key(const struct record *record) {
     return record_id(&record->key);
 }
+/* The order that the reply names; "": none. */
 static inline const char *record_order_id(const struct record *record) {
-    return record_id(&record->order_id);
+    if (record->order_id == record_same)
+        return record_key(record);
+    return record->order_id != NULL ? record->order_id : "";
 }
 /* The order that the reply names, or else the key. */
 static inline const char *record_order(const struct record *record) {
-    return record_id(record->order_id.room[0] != '\0' ? &record->order_id : &record->key);
+    return record->order_id != NULL ? record_order_id(record) : record_key(record);
 }
+/* Copies the order of the reply into `texts`, if it is neither "" nor the key. Returns 0, or -1
+ * without memory; then the reply names none. */
+int record_set_order_id(struct record *record, struct texts *texts, const char *text);
 
 /* Mark a request that is sent without a key. */
 void record_leave_nameless(struct record *record);

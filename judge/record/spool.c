@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define TOUCHED ((size_t)256 << 20) /* bytes to touch before use: records of 1.7 million requests */
+#define TOUCHED ((size_t)256 << 20) /* bytes to touch before use: records of 2 million requests */
 
 /* The file has a name for a moment, because not every file system has O_TMPFILE. */
 static int make_nameless(const char *directory) {

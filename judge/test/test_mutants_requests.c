@@ -27,7 +27,7 @@ static bool promise(struct ledger_sale *sale, int64_t number) {
         return false;
     record->outcome = RECORD_SOLD;
     record->unit = sale->unit;
-    record->order_id = record->key;
+    record->order_id = record_same;
     return true;
 }
 
@@ -47,11 +47,11 @@ static bool change_reply_order(struct ledger_sale *sale, int64_t number) {
         (number == 2 && sim.is_keyless))
         return false;
     if (number == 0)
-        (void)record_set_id(&told->order_id, NULL, other->order_id);
+        told->order_id = other->order_id;
     else if (number == 1)
-        write_id(told->order_id.room, 900005);
+        told->order_id = id_of(900005);
     else
-        told->order_id.room[0] = '\0';
+        told->order_id = NULL;
     return true;
 }
 
@@ -88,9 +88,9 @@ static bool repeat_yes(struct ledger_sale *sale, struct record *told, int64_t nu
     again = ask_again(told, RECORD_SOLD);
     again->unit = told->unit + (number == 1);
     if (number == 2)
-        write_id(again->order_id.room, 900006);
+        again->order_id = id_of(900006);
     else
-        again->order_id = told->order_id;
+        again->order_id = record_order_id(told);
     return true;
 }
 
@@ -113,7 +113,7 @@ static bool promise_twice(struct ledger_sale *sale, struct record *told, int64_t
         return false;
     other = add_request(told->item, RECORD_SOLD, told->sent_ns, told->received_ns);
     other->key = told->key;
-    other->order_id = told->order_id;
+    other->order_id = record_order_id(told);
     other->unit = told->unit;
     return true;
 }
@@ -126,7 +126,7 @@ static bool deny_first(struct ledger_sale *lower, struct ledger_sale *higher, in
         return false;
     again = ask_again(told, RECORD_SOLD);
     again->unit = told->unit;
-    again->order_id = told->order_id;
+    again->order_id = record_order_id(told);
     tell(told, (enum record_outcome)outcome);
     return true;
 }
@@ -469,7 +469,7 @@ static bool end_with_a_turn(int64_t outcome) {
             continue;
         row->available--;
         write_id(last->key.room, 900007);
-        last->order_id = last->key;
+        last->order_id = record_same;
         last->unit = row->first_unit + row->available;
         add_sale((uint32_t)item, record_key(last), row->shard, last->unit, row->available, 1000);
         add_order((uint32_t)item, &sim.sales[item][sim.ledgers[item].sale_count - 1]);

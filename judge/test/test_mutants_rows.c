@@ -87,7 +87,7 @@ static bool sell_again(struct ledger_sale *sale, int64_t number) {
 
     record->unit = unit;
     write_id(record->key.room, NOBODY + 1);
-    record->order_id = record->key;
+    record->order_id = record_same;
     add_sale(item, record_key(record), sale->shard, unit, unit - row_of(sale)->first_unit, 1);
     add_order(item, &sim.sales[item][sim.ledgers[item].sale_count - 1]);
     return true;

@@ -262,7 +262,7 @@ static void test_an_order_belongs_to_the_request_with_its_key(void **state) {
     other = at(sell(10), 1, 2);
     owner = at(sell(9), 5, 6);
     at(sell(8), 7, 8);
-    other->order_id = owner->key;
+    other->order_id = record_key(owner);
     sales[0].order_id = ids[7]; /* the order of nobody */
     ledger_sort(&ledger);
     judge();

@@ -77,7 +77,7 @@ static void take_turn(struct record *record, size_t i, int64_t quantity) {
     }
     record->outcome = is_lost ? RECORD_UNKNOWN : record->outcome;
     if (shop.naming == NAMES_EARLY || (shop.naming == NAMES_SOLD && record->outcome == RECORD_SOLD))
-        assert_int_equal(record_set_id(&record->order_id, &shop.recorder->texts, shop.ids[i]), 0);
+        assert_int_equal(record_set_order_id(record, &shop.recorder->texts, shop.ids[i]), 0);
 }
 
 /* The row of a request, or `rows`. */
@@ -233,7 +233,7 @@ static bool plant_oversell(void) {
     add_row(record, record->number, shop.left + 1);
     if (shop.naming != NAMES_NONE)
         assert_int_equal(
-            record_set_id(&record->order_id, &shop.recorder->texts, shop.ids[record->number]), 0);
+            record_set_order_id(record, &shop.recorder->texts, shop.ids[record->number]), 0);
     return true;
 }
 
@@ -270,7 +270,7 @@ static bool plant_orphan(void) {
         return false;
     record->outcome = happens(2) ? RECORD_BUSY : RECORD_REFUSED;
     if (shop.naming == NAMES_SOLD)
-        assert_int_equal(record_set_id(&record->order_id, NULL, ""), 0);
+        record->order_id = NULL;
     return true;
 }
 

@@ -198,7 +198,7 @@ static void fill_record(struct view *view, const struct model_world *world, int 
     (void)record_set_id(&record->key, NULL, world->sales[index].order_id);
     if (record->outcome == RECORD_SOLD) {
         record->unit = told_unit(world, index, product);
-        record->order_id = record->key;
+        record->order_id = record_same;
     }
     view->recorder->ended++;
 }
@@ -218,7 +218,7 @@ static void fill_record_of_other(struct view *view, const struct model_world *wo
     if (last->state != ORDER_TO_COME)
         record->received_ns = view_sent_at(last) - LEVEL_NS / 2;
     (void)record_set_id(&record->key, NULL, view->others[number]);
-    record->order_id = record->key;
+    record->order_id = record_same;
 }
 
 static void fill_records(struct view *view, const struct model_world *world) {

@@ -270,7 +270,7 @@ static void take_id(struct crowd *crowd, const struct crowd_customer *customer) 
     struct record *record = customer->record;
 
     if (id != NULL && record_is_id(id))
-        (void)record_set_id(&record->order_id, &crowd->recorder->texts, id);
+        (void)record_set_order_id(record, &crowd->recorder->texts, id);
     if (record->outcome == RECORD_SOLD && record_order_id(record)[0] == '\0')
         crowd->counts.sold_without_id++;
 }

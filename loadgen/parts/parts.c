@@ -363,7 +363,7 @@ static int add_request(struct merge *merge, const struct record *from) {
         record.instance = recorder_instance(merge->recorder,
                                             part_round(part)->recorder->instances[from->instance]);
     if (record_set_id(&record.key, &merge->recorder->texts, record_key(from)) != 0 ||
-        record_set_id(&record.order_id, &merge->recorder->texts, record_order_id(from)) != 0)
+        record_set_order_id(&record, &merge->recorder->texts, record_order_id(from)) != 0)
         return -1;
     merge->end_ns = number_max(merge->end_ns, record.received_ns);
     recorder_add(merge->recorder, &record);

@@ -93,7 +93,7 @@ const struct history_field history_request[] = {
     USUALLY(struct record, -1, "instance", instance, -1, RECORD_INSTANCES - 1),
     PLAIN(struct record, KEY, "key", key),
     OPTIONAL(struct record, FLAG, "is_repeat", is_repeat),
-    OPTIONAL(struct record, KEY, "order_id", order_id),
+    OPTIONAL(struct record, ANSWER, "order_id", order_id),
     WORD(struct record, "outcome", outcome, outcomes, RECORD_OUTCOME_COUNT),
     COST("wait_us", wait_us, INT32_MAX),
     COST("hold_us", hold_us, INT32_MAX),

@@ -19,6 +19,7 @@ enum history_type {
     HISTORY_ID,     /* char[RECORD_ID]: 1 to 128 characters from ! to ~, neither " nor \ */
     HISTORY_KEY,    /* struct record_id: the same; a long one is in the line's `texts` */
     HISTORY_UUID,   /* char[UUID_TEXT] */
+    HISTORY_ANSWER, /* `order_id` of a record: an id; NULL if it is left out */
     HISTORY_OWNED,  /* const char *: an id in the line's `texts`; NULL if it is left out */
     HISTORY_NAME,   /* const char *: of few, in the line's `ledger`; NULL: "" */
     HISTORY_MOMENT, /* int64_t: a time by the ledger's clock; 0: "" */

@@ -73,8 +73,8 @@ void history_lines_free(struct history_lines *lines) {
 
 /* Stores a number, a word or a flag. */
 static void history_line_set_number(const struct history_field *field, int64_t value, void *at) {
-    if (field->size == sizeof(bool))
-        *(bool *)at = value != 0;
+    if (field->size == sizeof(uint8_t))
+        *(uint8_t *)at = (uint8_t)value;
     else if (field->size == sizeof(int16_t))
         *(int16_t *)at = (int16_t)value;
     else if (field->size == sizeof(uint32_t))
@@ -268,6 +268,14 @@ static bool read_key(const struct history_line *line, const struct history_membe
     return read_id(member, id) && record_set_id(to, line->texts, id) == 0;
 }
 
+static bool read_answer(const struct history_line *line, const struct history_member *member,
+                        struct record *record) {
+    char id[RECORD_ID];
+
+    assert(line->texts != NULL);
+    return read_id(member, id) && record_set_order_id(record, line->texts, id) == 0;
+}
+
 static bool read_owned(const struct history_line *line, const struct history_member *member,
                        const char **to) {
     char id[RECORD_ID];
@@ -326,6 +334,8 @@ static bool history_line_read_value(const struct history_line *line,
         return read_id(member, to);
     case HISTORY_KEY:
         return read_key(line, member, to);
+    case HISTORY_ANSWER:
+        return read_answer(line, member, (void *)((char *)to - offsetof(struct record, order_id)));
     case HISTORY_UUID:
         return read_exact(member, to, UUID_TEXT - 1) && uuid_parse(to, to) == 0;
     case HISTORY_OWNED:
@@ -373,6 +383,7 @@ static const char *must_be(const struct history_field *field, char text[MUST_TEX
         return "must be a time such as \"2026-11-21T10:01:02.123456Z\", or \"\"";
     case HISTORY_ID:
     case HISTORY_KEY:
+    case HISTORY_ANSWER:
     case HISTORY_OWNED:
         return "must be an id: 1 to 128 printable ASCII characters without spaces, \" and \\";
     case HISTORY_UUID:

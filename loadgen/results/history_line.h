@@ -44,7 +44,7 @@ struct history_member {
 struct history_line {
     size_t count;
     const struct history_member *type; /* one of `members` */
-    /* The caller sets these for HISTORY_KEY, HISTORY_OWNED and HISTORY_NAME. */
+    /* The caller sets these for HISTORY_KEY, HISTORY_ANSWER, HISTORY_OWNED and HISTORY_NAME. */
     struct texts *texts;
     struct ledger *ledger;
     const char

@@ -135,11 +135,7 @@ static int make_record(const struct load_request *request, size_t number, struct
         record_leave_nameless(record);
     else if (record_set_id(&record->key, texts, key) != 0)
         return -1;
-    if (key == request->order_id) {
-        record->order_id = record->key;
-        return 0;
-    }
-    return record_set_id(&record->order_id, texts, request->order_id);
+    return record_set_order_id(record, texts, request->order_id);
 }
 
 static int read_load_request(struct load *load, const struct history_line *line) {

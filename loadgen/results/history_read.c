@@ -264,6 +264,7 @@ static int history_read_request(struct reader *reader, struct history_line *line
     if (round->recorder->ended == round->recorder->size)
         return why_set(&reader->why, "the round has more requests than its first line says");
     line->texts = &round->recorder->texts;
+    record.key.room[0] = '\0'; /* the order's id may come first, and is compared with it */
     if (history_line_read(line, history_request, &record, &reader->why) != 0)
         return -1;
     if (record.item >= round->items || record.instance >= (int)round->recorder->instance_count)

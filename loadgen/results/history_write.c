@@ -16,8 +16,8 @@
 /* ---- a line: the fields of the structure `from` */
 
 static int64_t history_line_number_of(const struct history_field *field, const void *at) {
-    if (field->size == sizeof(bool))
-        return *(const bool *)at;
+    if (field->size == sizeof(uint8_t))
+        return *(const uint8_t *)at;
     if (field->size == sizeof(int16_t))
         return *(const int16_t *)at;
     if (field->size == sizeof(uint32_t))
@@ -42,6 +42,11 @@ static void history_line_put_text(FILE *to, const char *text) {
     (void)putc('"', to);
 }
 
+/* The record that has this `order_id`. */
+static const struct record *record_of(const void *order_id) {
+    return (const void *)((const char *)order_id - offsetof(struct record, order_id));
+}
+
 /* Returns false if it is JSON and there was no memory for it. */
 static bool put_value(FILE *to, const struct history_field *field, const void *at) {
     char digits[DECIMAL_BYTES], moment[LEDGER_TIME];
@@ -54,6 +59,9 @@ static bool put_value(FILE *to, const struct history_field *field, const void *a
         return true;
     case HISTORY_KEY:
         history_line_put_text(to, record_id(at));
+        return true;
+    case HISTORY_ANSWER:
+        history_line_put_text(to, record_order_id(record_of(at)));
         return true;
     case HISTORY_OWNED:
     case HISTORY_NAME:

@@ -84,8 +84,9 @@ static void answer_read_reply(struct recorder *recorder, struct record *record,
     record->unit = reply.unit;
     if (reply.instance[0] != '\0')
         record->instance = recorder_instance(recorder, reply.instance);
-    if (uuid_parse(reply.order_id, record->order_id.room) != 0)
-        record->order_id = record->key;
+    if (uuid_parse(reply.order_id, order_id) != 0 ||
+        record_set_order_id(record, &recorder->texts, order_id) != 0)
+        record->order_id = record_same;
 }
 
 void answer_take(struct recorder *recorder, struct record *record, const struct http_call *call) {

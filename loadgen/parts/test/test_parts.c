@@ -78,7 +78,7 @@ static void answer(struct recorder *recorder, size_t number) {
     record->unit = number % 7 == 0 ? -1 : (int64_t)number;
     record->cost.postgres = 2;
     record->cost.wait_us = (int32_t)number;
-    record->order_id = record->key;
+    record->order_id = record_same;
     record->instance = recorder_instance(recorder, number % 2 == 0 ? "inventory-1" : "inventory-2");
     recorder_end(recorder, record);
 }

@@ -28,6 +28,7 @@ static json_t *schema_of_value(const struct history_field *field) {
                          "^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}Z)?$");
     case HISTORY_ID:
     case HISTORY_KEY:
+    case HISTORY_ANSWER:
     case HISTORY_OWNED:
         return json_pack("{s:s, s:s}", "type", "string", "pattern", "^[!#-\\[\\]-~]{1,128}$");
     case HISTORY_UUID:

@@ -30,7 +30,7 @@ static void test_a_round_of_another_shop_is_read_back(void **state) {
     sale->quantity = 3;
     sale->reserved = 0;
     orders[1].order_id = id;
-    assert_int_equal(record_set_id(&recorder->records[1].order_id, &recorder->texts, id), 0);
+    assert_int_equal(record_set_order_id(&recorder->records[1], &recorder->texts, id), 0);
     (void)why_set(&written.one.doubts[0], "2 replies matched no rule");
     (void)why_set(&written.one.doubts[1], "the ledger moved");
     written.one.doubt_count = 2;

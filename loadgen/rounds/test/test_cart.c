@@ -70,7 +70,7 @@ static void answer(int number, enum record_outcome outcome, int64_t unit) {
 
     assert_int_equal(record_set_id(&record.key, NULL, id_of(number)), 0);
     if (outcome == RECORD_SOLD) {
-        record.order_id = record.key;
+        record.order_id = record_same;
         ledger->orders[ledger->order_count++] =
             (struct ledger_order){.order_id = ledger_keep_id(ledger, id_of(number)), .unit = unit};
     }

@@ -182,10 +182,10 @@ static void play_request(const struct word *word, int64_t unit) {
         record_leave_nameless(record);
     if (outcome == RECORD_SOLD && unit >= 0) {
         record->unit = word->told >= 0 ? word->told : unit;
-        record->order_id = record->key;
+        record->order_id = record_same;
     }
     if (word->names >= 0)
-        (void)record_set_id(&record->order_id, NULL, ids[word->names]);
+        record->order_id = ids[word->names];
     if (unit < 0 || is_promise)
         return;
     set_row(ledger_row(number, unit), word);

@@ -194,7 +194,7 @@ void drop_order(uint32_t item, const char *id) {
 
 void tell(struct record *record, enum record_outcome outcome) {
     record->outcome = outcome;
-    record->order_id.room[0] = '\0';
+    record->order_id = NULL;
     record->unit = -1;
     if (sim.is_keyless)
         record_leave_nameless(record);

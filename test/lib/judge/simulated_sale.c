@@ -120,7 +120,7 @@ static void answer(struct ask *ask, enum record_outcome outcome) {
         return;
     assert_non_null(sale);
     record->unit = sale->unit;
-    (void)record_set_id(&record->order_id, NULL, sale->order_id);
+    record->order_id = sale->order_id;
     (void)record_set_id(&record->key, NULL, sale->order_id);
 }
 

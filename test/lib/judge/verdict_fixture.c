@@ -103,7 +103,7 @@ struct record *sell(int64_t unit) {
     struct record *record = request(RECORD_SOLD);
 
     record->unit = unit;
-    record->order_id = record->key;
+    record->order_id = record_same;
     ledger_row(number, unit);
     order_row(number, unit);
     ledger.available--;
