@@ -62,7 +62,7 @@ SEES_strategies := $(FAMILIES) strategies/seam
 SEES_strategies/spec := strategies $(FAMILIES) strategies/seam uvkit
 SEES_judge/record := uvkit
 SEES_judge/ledger := judge/record uvkit
-SEES_judge/linear := uvkit
+SEES_judge/linear := judge/record uvkit
 SEES_judge := judge/linear judge/ledger judge/record uvkit
 # lockkit's backends, each a room: the rooms of uvkit, and the other backends, that each one sees.
 NEEDS_etcd := uvkit/http_client uvkit/net uvkit/text

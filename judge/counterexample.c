@@ -93,7 +93,8 @@ static void write_answered(char text[PART_TEXT], const struct buyer *buyer,
     else if (strcmp(purchase->id, sale->order_id) != 0 && buyer->answered_ns == LINEAR_NEVER)
         snprintf(text, PART_TEXT, ", answered with order %s", purchase->id);
     else
-        snprintf(text, PART_TEXT, ", answered %.6f s", example_in_seconds(purchase->answered_ns));
+        snprintf(text, PART_TEXT, ", answered %.6f s",
+                 example_in_seconds(purchase_answered_ns(purchase)));
 }
 
 void counterexample_tell_sale(struct counterexample *example, const struct judge *judge,

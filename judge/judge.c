@@ -3,6 +3,7 @@
 #include "judge.h"
 
 #include "number.h"
+#include "sorted.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -10,6 +11,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- a purchase */
+
+const struct record *purchase_seller(const struct purchase *purchase) {
+    for (size_t i = 0; i < purchase->count; i++)
+        if (purchase->requests[i]->outcome == RECORD_SOLD ||
+            purchase->requests[i]->outcome == RECORD_UNKNOWN)
+            return purchase->requests[i];
+    return purchase->requests[0];
+}
+
+int64_t purchase_sent_ns(const struct purchase *purchase) {
+    const int64_t sent_ns = purchase_seller(purchase)->sent_ns;
+
+    return sent_ns > 0 ? sent_ns : LINEAR_BEFORE;
+}
 
 /* ---- finding */
 
@@ -71,15 +88,37 @@ const struct ledger_row *judge_row(const struct judge *judge, int64_t shard) {
 
 /* ---- the judge's indexes */
 
-static int by_unit(const void *a, const void *b) {
+static int by_time(const void *a, const void *b) {
     const struct ledger_sale *x = *(const struct ledger_sale *const *)a;
     const struct ledger_sale *y = *(const struct ledger_sale *const *)b;
 
-    if (x->unit != y->unit)
-        return x->unit < y->unit ? -1 : 1;
     if (x->at_us != y->at_us)
         return x->at_us < y->at_us ? -1 : 1;
     return strcmp(x->order_id, y->order_id);
+}
+
+struct sale_of_unit {
+    int64_t unit; /* the first member: sorted_sort() sorts by it */
+    const struct ledger_sale *sale;
+};
+
+/* By unit, then time, then id. */
+static int sort_by_unit(const struct ledger_sale **sales, size_t count) {
+    struct sale_of_unit *entries = malloc((count + 1) * sizeof *entries);
+
+    if (entries == NULL)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        entries[i] = (struct sale_of_unit){sales[i]->unit, sales[i]};
+    sorted_sort(entries, count, sizeof *entries);
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i; end < count && entries[end].unit == entries[i].unit; end++)
+            sales[end] = entries[end].sale;
+        if (end > i + 1)
+            qsort(&sales[i], end - i, sizeof *sales, by_time);
+    }
+    free(entries);
+    return 0;
 }
 
 static int index_keys(struct judge *judge) {
@@ -207,7 +246,7 @@ static int index_named(struct judge *judge) {
     return ids_sort(judge->named, judge->named_count);
 }
 
-static void index_sales(struct judge *judge) {
+static int index_sales(struct judge *judge) {
     const struct ledger *ledger = judge->ledger;
 
     judge->most = 1;
@@ -220,9 +259,7 @@ static void index_sales(struct judge *judge) {
         judge->most = number_max(judge->most, sale->quantity);
         judge->is_mixed = judge->is_mixed || sale->quantity != ledger->sales[0].quantity;
     }
-    if (!judge_has_units(judge))
-        return;
-    qsort(judge->by_unit, ledger->sale_count, sizeof(const struct ledger_sale *), by_unit);
+    return judge_has_units(judge) ? sort_by_unit(judge->by_unit, ledger->sale_count) : 0;
 }
 
 static bool is_answered_with(const struct purchase *purchase, const char *id) {
@@ -230,10 +267,10 @@ static bool is_answered_with(const struct purchase *purchase, const char *id) {
 }
 
 static struct buyer buyer_of(const struct purchase *purchase, const char *id) {
-    struct buyer buyer = {purchase, purchase->sent_ns, LINEAR_NEVER};
+    struct buyer buyer = {purchase, purchase_sent_ns(purchase), LINEAR_NEVER};
 
     if (is_answered_with(purchase, id))
-        buyer.answered_ns = purchase->answered_ns;
+        buyer.answered_ns = purchase_answered_ns(purchase);
     return buyer;
 }
 
@@ -265,13 +302,13 @@ static struct buyer told_of(const struct judge *judge, size_t place, const char 
 
     for (; judge_is_named(judge, place, id); place++) {
         const struct purchase *purchase = judge->named[place].row;
-        const int64_t told_ns = told_at(purchase, id);
+        const int64_t told_ns = told_at(purchase, id), sent_ns = purchase_sent_ns(purchase);
         const int claim = claim_of(purchase, told_ns);
 
-        if (claim > best || (claim == best && purchase->sent_ns < buyer.purchase->sent_ns))
+        if (claim > best || (claim == best && sent_ns < purchase_sent_ns(buyer.purchase)))
             buyer.purchase = purchase;
-        if (best < 0 || purchase->sent_ns < buyer.sent_ns)
-            buyer.sent_ns = purchase->sent_ns;
+        if (best < 0 || sent_ns < buyer.sent_ns)
+            buyer.sent_ns = sent_ns;
         best = claim > best ? claim : best;
         if (told_ns != LINEAR_NEVER &&
             (buyer.answered_ns == LINEAR_NEVER || told_ns > buyer.answered_ns))
@@ -345,9 +382,11 @@ static void drop_names(struct judge *judge) {
 static int by_claim(const void *a, const void *b) {
     const struct purchase *x = *(struct purchase *const *)a, *y = *(struct purchase *const *)b;
 
+    const int64_t sent_x = purchase_sent_ns(x), sent_y = purchase_sent_ns(y);
+
     if ((x->yes != NULL) != (y->yes != NULL))
         return x->yes != NULL ? 1 : -1;
-    return (x->sent_ns > y->sent_ns) - (x->sent_ns < y->sent_ns);
+    return (sent_x > sent_y) - (sent_x < sent_y);
 }
 
 static bool is_nobodys(const struct purchase *purchase) {
@@ -452,9 +491,9 @@ int judge_open(struct judge *judge) {
     judge->has_matches = judge->are_keys_ids || ledger->has_keys;
     judge->by_unit = calloc(ledger->sale_count + 1, sizeof(const struct ledger_sale *));
     judge->buyers = calloc(ledger->sale_count + 1, sizeof *judge->buyers);
-    if (judge->by_unit == NULL || judge->buyers == NULL || index_keys(judge) != 0)
+    if (judge->by_unit == NULL || judge->buyers == NULL || index_keys(judge) != 0 ||
+        index_sales(judge) != 0)
         return -1;
-    index_sales(judge);
     index_purchases(judge);
     judge->is_mirrored = is_mirrored(ledger);
     if (index_named(judge) != 0)

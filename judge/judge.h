@@ -15,19 +15,25 @@
 /* All requests with one key: an attempt of one customer to buy one unit. */
 struct purchase {
     const struct record **requests; /* at least one, in the order of sending */
-    size_t count;
     const char *id;                 /* the order that the first yes names, else the key */
     const struct record *yes;       /* the first yes to arrive, or NULL */
-    bool is_unknown;                /* the outcome of a request is unknown */
-    bool is_named;                  /* `id` is the id of an order */
-    bool is_seated;                 /* no key, no name: `sale` may belong to another */
     const struct ledger_sale *sale; /* of `id`, or NULL */
     const struct ledger_order *order;
-    /* Of the first request with a yes or an unknown outcome, or of the first one if there is none.
-     * LINEAR_BEFORE: it was not sent. */
-    int64_t sent_ns;
-    int64_t answered_ns; /* of the first yes; LINEAR_NEVER: none */
+    uint32_t count;  /* of requests */
+    bool is_unknown; /* the outcome of a request is unknown */
+    bool is_named;   /* `id` is the id of an order */
+    bool is_seated;  /* no key, no name: `sale` may belong to another */
 };
+
+/* The first request with a yes or an unknown outcome, or the first one if there is none. A request
+ * that was told no sold nothing. */
+const struct record *purchase_seller(const struct purchase *purchase);
+/* When that one was sent; LINEAR_BEFORE: it was not. */
+int64_t purchase_sent_ns(const struct purchase *purchase);
+/* When the first yes arrived; LINEAR_NEVER: none did. */
+static inline int64_t purchase_answered_ns(const struct purchase *purchase) {
+    return purchase->yes != NULL ? purchase->yes->received_ns : LINEAR_NEVER;
+}
 
 /* The purchase of a sale, and the time in which the sale happened. */
 struct buyer {

@@ -127,12 +127,16 @@ static void find_early_yes(struct judge *judge) {
 
     for (size_t i = 0; i < judge->purchase_count; i++) {
         const struct purchase *purchase = &judge->purchases[i];
+        int64_t sent_ns;
 
-        if (purchase->yes == NULL || purchase->is_named || purchase->sent_ns <= refused_ns)
+        if (purchase->yes == NULL || purchase->is_named)
             continue;
-        if (next == NULL || purchase->sent_ns < next->sent_ns)
+        sent_ns = purchase_sent_ns(purchase);
+        if (sent_ns <= refused_ns)
+            continue;
+        if (next == NULL || sent_ns < next->sent_ns)
             next = purchase->yes;
-        if (latest == NULL || purchase->sent_ns > latest->sent_ns)
+        if (latest == NULL || sent_ns > latest->sent_ns)
             latest = purchase->yes;
     }
     if (next != NULL && judge->empty_promises <= 0 && !judge->has_found[ANOMALY_EARLY_SOLD_OUT])
@@ -160,14 +164,14 @@ static void check_refusals(struct judge *judge) {
 /* The operations on all rows, one row after the other. */
 struct rows {
     struct judge *judge;
-    const struct ledger_sale **first; /* of each row, or NULL */
-    const struct ledger_sale **after; /* each sale, in its place, the next of its row, or NULL */
-    const struct purchase **ghosts;   /* told yes, without a sale */
+    uint32_t *first; /* of each row, a place in the ledger's sales plus one; 0: none */
+    uint32_t *after; /* of each sale, in its place, the next of its row */
+    const struct purchase **ghosts; /* told yes, without a sale */
     size_t ghost_count;
     struct linear_row *rows;
     struct linear_answer *answers;
     struct linear_op *ops;
-    const struct ledger_sale **sales; /* of `ops`; NULL: not a sale */
+    uint32_t *sales; /* of `ops`; 0: not a sale */
     size_t count;
     struct linear_open open;
 };
@@ -184,7 +188,7 @@ static void list_by_row(struct rows *rows) {
         if (row == NULL)
             continue;
         rows->after[i] = rows->first[row - judge->rows];
-        rows->first[row - judge->rows] = sale;
+        rows->first[row - judge->rows] = (uint32_t)i + 1;
     }
 }
 
@@ -203,7 +207,7 @@ static void open_requests(struct rows *rows, const struct purchase *purchase) {
 
     if (is_open(purchase))
         for (int64_t i = 0; i < rows->judge->most; i++)
-            rows->open.unknown_ns[rows->open.unknown_count++] = purchase->sent_ns;
+            rows->open.unknown_ns[rows->open.unknown_count++] = purchase_sent_ns(purchase);
     if (is_open(purchase) && !purchase->is_seated)
         rows->judge->is_any_unknown = is_one_spoken_for = true;
     for (size_t i = purchase->count; i-- > 0;) {
@@ -244,7 +248,8 @@ static int32_t rows_rank_of(const struct ledger_row *row, int64_t unit) {
 
 static void rows_add_op(struct rows *rows, struct linear_op op, const struct ledger_sale *sale) {
     rows->ops[rows->count] = op;
-    rows->sales[rows->count++] = sale;
+    rows->sales[rows->count++] =
+        sale != NULL ? (uint32_t)(sale - rows->judge->ledger->sales) + 1 : 0;
 }
 
 /* How far below its rank a unit lay: one that came back to the count may be sold from any place. */
@@ -319,9 +324,8 @@ static void rows_collect(struct rows *rows, size_t which) {
     const int64_t units = within(row->initial, 0, INT32_MAX);
     int64_t left = within(row->available, 0, units);
 
-    for (const struct ledger_sale *sale = rows->first[which]; sale != NULL;
-         sale = rows->after[sale - ledger->sales])
-        rows_add_sale(rows, row, sale);
+    for (uint32_t place = rows->first[which]; place > 0; place = rows->after[place - 1])
+        rows_add_sale(rows, row, &ledger->sales[place - 1]);
     add_ghosts(rows, row, left);
     rows_add_others(rows, row);
     if (ledger->counted != rows->judge->sold) /* the ledger changed while it was read */
@@ -333,6 +337,13 @@ static void rows_collect(struct rows *rows, size_t which) {
 
 /* ---- findings */
 
+/* NULL: it is not a sale. */
+static const struct ledger_sale *sale_at(const struct rows *rows, const struct linear_op *op) {
+    const uint32_t place = rows->sales[op - rows->ops];
+
+    return place > 0 ? &rows->judge->ledger->sales[place - 1] : NULL;
+}
+
 static struct pair pair_of(const struct rows *rows, size_t which,
                            const struct linear_finding *found) {
     const struct linear_row *row = &rows->rows[which];
@@ -342,7 +353,7 @@ static struct pair pair_of(const struct rows *rows, size_t which,
     for (size_t i = 0; i < found->ops; i++) {
         if (found->op[i] == LINEAR_END)
             continue;
-        pair.sales[i] = rows->sales[&row->ops[found->op[i]] - rows->ops];
+        pair.sales[i] = sale_at(rows, &row->ops[found->op[i]]);
         if (row->ops[found->op[i]].kind == LINEAR_SOLD_OUT)
             pair.refusal = rows->judge->refused_first;
     }
@@ -391,7 +402,7 @@ static void found_early(const struct rows *rows, size_t which, const struct line
     const struct ledger_sale *sale = NULL;
 
     if (found->count > 0)
-        sale = rows->sales[&rows->rows[which].ops[found->op[1]] - rows->ops];
+        sale = sale_at(rows, &rows->rows[which].ops[found->op[1]]);
     if (sale != NULL && !rows->judge->has_found[ANOMALY_EARLY_SOLD_OUT])
         found_early_sold_out(rows->judge, sale, sale);
 }
@@ -473,13 +484,13 @@ static int allocate(struct rows *rows) {
 
     for (size_t i = 0; i < judge->purchase_count; i++)
         unknown += is_open(&judge->purchases[i]);
-    rows->first = calloc(judge->row_count, sizeof(const struct ledger_sale *));
-    rows->after = calloc(sales + 1, sizeof(const struct ledger_sale *));
+    rows->first = calloc(judge->row_count, sizeof *rows->first);
+    rows->after = calloc(sales + 1, sizeof *rows->after);
     rows->ghosts = calloc(judge->purchase_count + 1, sizeof(const struct purchase *));
     rows->rows = calloc(judge->row_count, sizeof *rows->rows);
     rows->answers = calloc(judge->row_count, sizeof *rows->answers);
     rows->ops = calloc(ops, sizeof *rows->ops);
-    rows->sales = calloc(ops, sizeof(const struct ledger_sale *));
+    rows->sales = calloc(ops, sizeof *rows->sales);
     rows->open.unknown_ns = calloc(unknown * (size_t)judge->most + 1, sizeof(int64_t));
     rows->open.undone_ns = calloc(judge->request_count + 1, sizeof *rows->open.undone_ns);
     return rows->first != NULL && rows->after != NULL && rows->ghosts != NULL &&

@@ -40,7 +40,8 @@ static bool is_any_served_since(const struct judge *judge, int64_t from_ns) {
         if (is_sold_since(judge, &judge->ledger->sales[i], from_ns))
             return true;
     for (size_t i = 0; i < judge->purchase_count; i++)
-        if (judge->purchases[i].yes != NULL && judge->purchases[i].answered_ns >= from_ns)
+        if (judge->purchases[i].yes != NULL &&
+            purchase_answered_ns(&judge->purchases[i]) >= from_ns)
             return true;
     return judge->refused_last != NULL && judge->refused_last->received_ns >= from_ns;
 }

@@ -8,8 +8,8 @@
 
 #include "duration.h"
 #include "judge.h"
-#include "moment.h"
 #include "number.h"
+#include "sorted.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -128,15 +128,6 @@ static void take_request(struct purchase *purchase, const struct record *record)
         purchase->yes = record;
 }
 
-/* The first request that may have sold: one that was told no sold nothing. */
-static const struct record *first_seller(const struct purchase *purchase) {
-    for (size_t i = 0; i < purchase->count; i++)
-        if (purchase->requests[i]->outcome == RECORD_SOLD ||
-            purchase->requests[i]->outcome == RECORD_UNKNOWN)
-            return purchase->requests[i];
-    return purchase->requests[0];
-}
-
 /* The order that a reply names, also a reply of no; or NULL. */
 static const char *named_order(const struct purchase *purchase) {
     for (size_t i = 0; i < purchase->count; i++)
@@ -146,11 +137,9 @@ static const char *named_order(const struct purchase *purchase) {
 }
 
 static void purchase_sum_up(struct purchase *purchase, const struct verdict_case *judged) {
-    const struct record *first = first_seller(purchase), *yes = purchase->yes;
+    const struct record *yes = purchase->yes;
 
-    purchase->sent_ns = first->sent_ns > 0 ? first->sent_ns : LINEAR_BEFORE;
-    purchase->answered_ns = yes != NULL ? yes->received_ns : LINEAR_NEVER;
-    purchase->id = yes != NULL ? record_order(yes) : record_key(first);
+    purchase->id = yes != NULL ? record_order(yes) : record_key(purchase_seller(purchase));
     if (judged->is_shop_named && yes == NULL && named_order(purchase) != NULL)
         purchase->id = named_order(purchase);
     purchase->is_named =
@@ -197,9 +186,9 @@ static int purchases_make(struct purchases *purchases, const struct verdict_case
  * The rules claim no order of the others, so these are told. */
 
 struct span {
-    int64_t start; /* the first member: moment_sort() sorts spans by it */
+    int64_t start; /* the first member: sorted_sort() sorts spans by it */
     int64_t end;
-    int64_t slack_ns; /* how much later it may have started, and earlier ended; twice of each end */
+    int32_t slack_us; /* each end is known to this, up and down */
     bool is_buyer;
 };
 
@@ -207,6 +196,7 @@ struct span {
 struct bounds {
     int64_t *starts, *ends;
     size_t count;
+    size_t begun, over; /* by the end and the start of the last span that was compared */
 };
 
 /* Bad requests, failures and requests that were not sent never came near the stock. */
@@ -228,16 +218,24 @@ static bool overlap_span_of(const struct purchase *purchase, struct span *span) 
         if (!has_any)
             *span = (struct span){record->sent_ns, record->received_ns, 0, purchase->sale != NULL};
         has_any = true;
-        if (2 * record_slack_ns(record) > span->slack_ns)
-            span->slack_ns = 2 * record_slack_ns(record);
+        if (record_slack_us(record) > span->slack_us)
+            span->slack_us = record_slack_us(record);
         if (record->received_ns > span->end)
             span->end = record->received_ns;
     }
     if (has_any && purchase->yes != NULL)
-        span->end = purchase->answered_ns;
+        span->end = purchase_answered_ns(purchase);
     if (has_any && span->end <= span->start) /* the clock is too coarse */
         span->end = span->start + 1;
     return has_any;
+}
+
+static size_t count_buyers(const struct span *spans, size_t count) {
+    size_t buyers = 0;
+
+    for (size_t i = 0; i < count; i++)
+        buyers += spans[i].is_buyer;
+    return buyers;
 }
 
 /* Bounds of all attempts, which are sorted, or only of buyers. `room` has room for 2 * count. */
@@ -251,24 +249,26 @@ static struct bounds bounds_of(const struct span *spans, size_t count, bool is_o
         bounds.starts[bounds.count] = spans[i].start;
         bounds.ends[bounds.count++] = spans[i].end;
     }
-    moment_sort(bounds.ends, bounds.count, sizeof *bounds.ends);
+    sorted_sort(bounds.ends, bounds.count, sizeof *bounds.ends);
     return bounds;
 }
 
-static size_t count_overlaps(const struct bounds *bounds, const struct span *span) {
-    size_t begun = moment_count_before(bounds->starts, bounds->count, span->end);
-    size_t over = moment_count_before(bounds->ends, bounds->count, span->start + 1);
-
-    assert(begun >= over);
-    return begun - over;
+static size_t count_overlaps(struct bounds *bounds, const struct span *span) {
+    bounds->begun = sorted_count_near(bounds->starts, bounds->count, bounds->begun, span->end);
+    bounds->over = sorted_count_near(bounds->ends, bounds->count, bounds->over, span->start + 1);
+    assert(bounds->begun >= bounds->over);
+    return bounds->begun - bounds->over;
 }
 
-/* Returns the number of pairs; `overlapping` gets how many attempts are in one. */
+/* Returns the number of pairs; `overlapping` gets how many attempts are in one. If all are buyers,
+ * the bounds of buyers are not needed, and have no room. */
 static int64_t count_pairs(const struct span *spans, size_t count, int64_t *room,
                            int64_t *overlapping) {
     int64_t pairs = 0;
-    const struct bounds all = bounds_of(spans, count, true, room);
-    const struct bounds buyers = bounds_of(spans, count, false, room + 2 * count);
+    struct bounds all = bounds_of(spans, count, true, room), buyers = {.count = 0};
+
+    if (count_buyers(spans, count) < count)
+        buyers = bounds_of(spans, count, false, room + 2 * count);
 
     for (size_t i = 0; i < count; i++) {
         /* A buyer is not its own rival. */
@@ -289,12 +289,12 @@ static size_t narrow(struct span *spans, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct span span = spans[i];
 
-        span.start += span.slack_ns;
-        span.end -= span.slack_ns;
+        span.start += INT64_C(2000) * span.slack_us;
+        span.end -= INT64_C(2000) * span.slack_us;
         if (span.start < span.end)
             spans[kept++] = span;
     }
-    moment_sort(spans, kept, sizeof *spans);
+    sorted_sort(spans, kept, sizeof *spans);
     return kept;
 }
 
@@ -302,8 +302,7 @@ static void count_sure_pairs(struct judge *judge, struct span *spans, size_t cou
     int64_t of_all = 0;
 
     for (size_t i = 0; i < count; i++)
-        if (spans[i].slack_ns / 2 > judge->slack_ns)
-            judge->slack_ns = spans[i].slack_ns / 2;
+        judge->slack_ns = number_max(judge->slack_ns, INT64_C(1000) * spans[i].slack_us);
     judge->unsure_pairs = count_pairs(spans, count, room, &of_all);
     if (judge->slack_ns > 0)
         count = narrow(spans, count);
@@ -313,13 +312,15 @@ static void count_sure_pairs(struct judge *judge, struct span *spans, size_t cou
 
 static int count_overlapping(struct judge *judge) {
     struct span *spans = calloc(judge->purchase_count + 1, sizeof *spans);
-    int64_t *room = calloc(4 * judge->purchase_count + 1, sizeof *room);
+    int64_t *room = NULL;
     size_t count = 0;
 
     for (size_t i = 0; i < judge->purchase_count && spans != NULL; i++)
         count += overlap_span_of(&judge->purchases[i], &spans[count]);
+    if (spans != NULL)
+        room = calloc(count_buyers(spans, count) < count ? 4 * count : 2 * count + 1, sizeof *room);
     if (spans != NULL && room != NULL) {
-        moment_sort(spans, count, sizeof *spans);
+        sorted_sort(spans, count, sizeof *spans);
         count_sure_pairs(judge, spans, count, room);
     }
     free(spans);

@@ -6,7 +6,7 @@
 #include "linear.h"
 
 #include "linear_stack.h"
-#include "moment.h"
+#include "sorted.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -545,8 +545,8 @@ static int deal_out(struct check *check, const struct linear_row *rows, size_t r
     dealer.flexible = malloc((dealer.count + 1) * sizeof *dealer.flexible);
     if (dealer.flexible == NULL)
         return -1;
-    sort(open->undone_ns, open->undone_count, sizeof *open->undone_ns, moment_compare);
-    sort(open->unknown_ns, open->unknown_count, sizeof *open->unknown_ns, moment_compare);
+    sorted_sort(open->undone_ns, open->undone_count, sizeof *open->undone_ns);
+    sorted_sort(open->unknown_ns, open->unknown_count, sizeof *open->unknown_ns);
     deal_gaps(&dealer);
     free(dealer.flexible);
     for (size_t g = 0; g < dealer.count; g++)

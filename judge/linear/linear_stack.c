@@ -12,8 +12,8 @@
  * unit that came back, and the first taker is one more undone operation. */
 #include "linear_stack.h"
 
-#include "moment.h"
 #include "number.h"
+#include "sorted.h"
 
 #include <stdlib.h>
 
@@ -181,12 +181,12 @@ static size_t find_too_high(const struct stack *stack, struct linear_gap *gaps) 
     for (size_t i = 0; i < row->count; i++)
         if (linear_stack_is_sale(stack, &row->ops[i]))
             stack->returns_ns[next++] = row->ops[i].return_ns;
-    qsort(stack->returns_ns, next, sizeof *stack->returns_ns, moment_compare);
+    sorted_sort(stack->returns_ns, next, sizeof *stack->returns_ns);
     for (uint32_t i = 0; i < row->count; i++) {
         const struct linear_op *op = &row->ops[i];
 
         if (linear_stack_is_sale(stack, op) && op->kind != LINEAR_OK &&
-            (int64_t)moment_count_before(stack->returns_ns, stack->count, op->invoke_ns) +
+            (int64_t)sorted_count_below(stack->returns_ns, stack->count, op->invoke_ns) +
                     place_of(op) >=
                 row->units)
             gaps[found++] = (struct linear_gap){.deadline_ns = LINEAR_BEFORE,

@@ -2,11 +2,14 @@
  * sent later, in the order of their answers, and counts how many were answered before. */
 #include "overtaken.h"
 
+#include "sorted.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 struct customer {
+    int64_t number; /* the first member: sorted_sort() sorts by it */
     const struct record *record;
     size_t rank; /* among the answers, from 1 */
 };
@@ -19,22 +22,23 @@ static bool has_waited(const struct record *record) {
     return overtaken_is_served(record) || (record->outcome == RECORD_BUSY && record->sent_ns > 0);
 }
 
-static int by_answer(const void *a, const void *b) {
-    const struct record *x = ((const struct customer *)a)->record;
-    const struct record *y = ((const struct customer *)b)->record;
-
-    if (x->item != y->item)
-        return x->item < y->item ? -1 : 1;
-    return (x->received_ns > y->received_ns) - (x->received_ns < y->received_ns);
+/* By moment, and then by product. */
+static void sort_by(struct customer *customers, size_t count,
+                    int64_t (*moment_of)(const struct record *)) {
+    for (size_t i = 0; i < count; i++)
+        customers[i].number = moment_of(customers[i].record);
+    sorted_sort(customers, count, sizeof *customers);
+    for (size_t i = 0; i < count; i++)
+        customers[i].number = customers[i].record->item;
+    sorted_sort(customers, count, sizeof *customers);
 }
 
-static int by_sending(const void *a, const void *b) {
-    const struct record *x = ((const struct customer *)a)->record;
-    const struct record *y = ((const struct customer *)b)->record;
+static int64_t answer_of(const struct record *record) {
+    return record->received_ns;
+}
 
-    if (x->item != y->item)
-        return x->item < y->item ? -1 : 1;
-    return (x->sent_ns > y->sent_ns) - (x->sent_ns < y->sent_ns);
+static int64_t sending_of(const struct record *record) {
+    return record->sent_ns;
 }
 
 /* tree[i] counts customers of the ranks i - (i & -i) + 1 .. i. */
@@ -72,10 +76,10 @@ static size_t most_of(const struct customer *customers, size_t first, size_t end
 static size_t find_most(struct customer *customers, size_t count, size_t *tree) {
     size_t most = 0;
 
-    qsort(customers, count, sizeof *customers, by_answer);
+    sort_by(customers, count, answer_of);
     for (size_t i = 0; i < count; i++)
         customers[i].rank = i + 1;
-    qsort(customers, count, sizeof *customers, by_sending);
+    sort_by(customers, count, sending_of);
     for (size_t first = 0, end; first < count; first = end) {
         size_t of_one;
 

@@ -157,11 +157,12 @@ static inline int64_t record_received_read(const struct record *record) {
     return record->received_ns - (int64_t)record->received_slack_us * 1000;
 }
 /* Both moments are known to this, up and down. */
+static inline int32_t record_slack_us(const struct record *record) {
+    return record->sent_slack_us > record->received_slack_us ? record->sent_slack_us
+                                                             : record->received_slack_us;
+}
 static inline int64_t record_slack_ns(const struct record *record) {
-    return (int64_t)(record->sent_slack_us > record->received_slack_us
-                         ? record->sent_slack_us
-                         : record->received_slack_us) *
-           1000;
+    return INT64_C(1000) * record_slack_us(record);
 }
 
 static inline const char *record_key(const struct record *record) {
