@@ -29,8 +29,8 @@ static const char about_fire[] =
     "  that strikes one pair in ten stays hidden in 30 with a chance of 4 %);\n"
     "  a request got no answer, and the ledger did not settle within --drain.\n"
     "Exit codes: 0 each verdict as expected, 1 a verdict not as expected,\n"
-    "2 inconclusive, 64 bad usage, 69 target or database not reached, 70 internal\n"
-    "error, 99 only a --threshold missed, 130 interrupted.";
+    "2 inconclusive, 64 bad usage, 69 target, database or host not reached,\n"
+    "70 internal error, 99 only a --threshold missed, 130 interrupted.";
 
 const struct command_words command_table[COMMAND_COUNT] = {
     [COMMAND_FIRE] = {"", 0, 0, "[COMMAND]", about_fire,
@@ -52,10 +52,11 @@ const struct command_words command_table[COMMAND_COUNT] = {
          "max-in-flight target path stock items skew work wait ttl expect threshold drain late "
          "stuck-after no-judge name inventory-db"},
     [COMMAND_SEND] =
-        {"send", 1, 1, "send --part I/N --plan FILE --at MOMENT DIR",
+        {"send", 0, 1, "send --part I/N --plan FILE --at MOMENT DIR",
          "loadgen send: send one part of a plan, and write its history to DIR. Start one\n"
          "for each part, on any hosts, with one --at. --connections and --max-in-flight of\n"
          "the plan are limits of all parts together. Ctrl-C ends it, and keeps its history.\n"
+         "A run with --hosts does all this by ssh.\n"
          "Exit codes: 0 written, 64 bad usage, 66 FILE cannot be read, 69 target not\n"
          "reached, 70 internal error, 130 interrupted.",
          "part plan at no-realtime no-tui no-progress json-progress inventory-db"},

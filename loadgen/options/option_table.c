@@ -106,10 +106,18 @@ static const struct option table[] = {
         "sending processes that share one plan, for a rate that one cannot keep"),
     ROW("part", 0, TEXT, part, NULL, NULL, NOWHERE,
         "part of the plan that `send` sends, such as 2/3: the second of three"),
-    ROW("plan", 0, TEXT, plan, NULL, NULL, NOWHERE, "file that loadgen plan wrote, for `send`"),
+    ROW("plan", 0, TEXT, plan, NULL, NULL, NOWHERE,
+        "file that loadgen plan wrote, for `send`; or -: a run of --parts or --hosts gives the plan "
+        "and the start on stdin, and takes the history from stdout"),
     ROW("at", 0, TEXT, at, NULL, NULL, NOWHERE,
-        "moment at which `send` sends the first request: 2026-11-27T21:00:00Z; or -: write `ready` "
-        "to stdout, and read it from stdin, in nanoseconds of CLOCK_MONOTONIC"),
+        "moment at which `send` sends the first request: 2026-11-27T21:00:00Z"),
+    ROW("hosts", 0, TEXT, hosts, NULL, NULL, COMPARED,
+        "hosts that send one part each, by ssh: a,user@b; each needs loadgen, the --target and the "
+        "database inventory"),
+    ROW("ssh", 0, TEXT, ssh, "ssh", NULL, NOWHERE,
+        "command that reaches the --hosts, words with spaces between them: 'ssh -F file'"),
+    ROW("remote-loadgen", 0, TEXT, remote_loadgen, "loadgen", NULL, NOWHERE,
+        "program on the --hosts"),
     ROW("target", 0, TEXT, target, "http://127.0.0.1:8000", NULL, SUMMARY, "URL of order-svc"),
     ROW("path", 0, TEXT, path, "/orders", NULL, COMPARED, "path of the POST requests"),
     ROW("no-realtime", 0, FLAG, no_realtime, NULL, NULL, HISTORY,

@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "complain.h"
+#include "host_list.h"
 #include "iso_time.h"
 #include "number.h"
 #include "reference.h"
@@ -25,7 +26,7 @@
 #define SHOP_TIMEOUT_NS INT64_C(30000000000)
 #define NAME_CHARACTERS 200 /* limit of the table product, which stores the name */
 #define FILES_USUAL     1024
-#define FLAGS_MOST      64
+#define FLAGS_MOST      128
 #define PARTS_MOST      64
 #define FILES_RESERVED  64 /* for the databases, the loop and the standard streams */
 
@@ -115,16 +116,22 @@ static int read_part(void) {
 }
 
 static int check_send(void) {
+    const bool is_given = strcmp(set.plan, "-") == 0; /* a run starts this process */
+
     set.at_us = 0;
     if (read_part() != 0)
         return why_set(&refusal,
                        "--part must be I/N, such as 2/3: the second of three, of at most 64");
     if (set.plan[0] == '\0')
         return why_set(&refusal, "--plan must be the file that loadgen plan wrote");
-    if (strcmp(set.at, "-") != 0 && iso_time_read(set.at, &set.at_us) != 0)
+    if (is_given && (set.at[0] != '\0' || set.argument_count > 0))
+        return why_set(&refusal, "--plan - goes without --at and DIR");
+    if (!is_given && iso_time_read(set.at, &set.at_us) != 0)
         return why_set(&refusal,
                        "--at must be a moment, such as 2026-11-27T21:00:00Z, the same for "
-                       "all parts; or -");
+                       "all parts");
+    if (!is_given && set.argument_count == 0)
+        return why_set(&refusal, "send needs the folder of its part; see loadgen send --help");
     return 0;
 }
 
@@ -167,7 +174,7 @@ static size_t place_of(const char *name) {
 }
 
 /* Whether a setting is among `places`, and a flag is on. */
-static bool is_in(uint64_t places, const char *name) {
+static bool is_in(settings_rows places, const char *name) {
     const struct setting *flags = flags_of(set.command);
     const size_t i = place_of(name);
 
@@ -186,6 +193,7 @@ static void forget_own_services(void) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         texts[i][0] = '\0';
     set.keyless = set.no_judge = set.list_strategies = false;
+    set.hosts[0] = '\0';
     set.items = set.parts = 1;
     set.requests = set.max_in_flight = 0;
     strcpy(set.dup_rate, "0");
@@ -194,7 +202,7 @@ static void forget_own_services(void) {
 /* The settings of a run against a shop, and its own defaults. */
 static int fit_shop(void) {
     static const char *const of_shop[] = {"customers", "witness", "this-shop-is-mine"};
-    const uint64_t any = given.by_flag | given.by_environment;
+    const settings_rows any = given.by_flag | given.by_environment;
 
     for (size_t i = 0; i < sizeof of_shop / sizeof *of_shop && set.shop[0] == '\0'; i++)
         if (is_in(given.by_flag, of_shop[i]))
@@ -348,6 +356,8 @@ static const struct {
     {"shop", "connections"},
     {"shop", "max-in-flight"},
     {"shop", "parts"},
+    {"shop", "hosts"},
+    {"hosts", "parts"},
     {"shop", "target"},
     {"shop", "path"},
     {"shop", "product"},
@@ -367,18 +377,34 @@ static const struct {
 };
 
 /* The settings that have no effect beside --shop. */
-static uint64_t places_beside_shop(void) {
-    uint64_t places = 0;
+static settings_rows places_beside_shop(void) {
+    settings_rows places = 0;
 
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0] && is_shop_run(); i++)
         if (strcmp(pairs[i].strong, "shop") == 0)
-            places |= UINT64_C(1) << place_of(pairs[i].weak);
+            places |= (settings_rows)1 << place_of(pairs[i].weak);
     return places;
+}
+
+/* Each host sends a part. */
+static int check_hosts(void) {
+    size_t count;
+
+    if (set.command != COMMAND_FIRE || set.hosts[0] == '\0')
+        return 0;
+    if (host_list_count(set.hosts, &count, &refusal) != 0)
+        return -1;
+    if (set.ssh[strspn(set.ssh, " ")] == '\0' || set.remote_loadgen[0] == '\0')
+        return why_set(&refusal, "--ssh and --remote-loadgen must not be empty");
+    if (strchr(set.inventory_db, '\n') != NULL)
+        return why_set(&refusal, "--inventory-db must be one line with --hosts");
+    set.parts = (int64_t)count;
+    return 0;
 }
 
 /* A flag wins over the environment, so only a flag can contradict. */
 static int check_pairs(void) {
-    const uint64_t any = given.by_flag | (given.by_environment & ~places_beside_shop());
+    const settings_rows any = given.by_flag | (given.by_environment & ~places_beside_shop());
 
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
         if (command_has(set.command, pairs[i].strong) && is_in(any, pairs[i].strong) &&
@@ -393,6 +419,8 @@ static int check_pairs(void) {
         return why_set(&refusal,
                        "--max-in-flight has no effect above --connections, which is %lld here",
                        (long long)set.connections);
+    if (check_hosts() != 0)
+        return -1;
     if (set.parts > set.connections)
         return why_set(&refusal,
                        "--parts %lld need a connection each, and --connections is %lld here",

@@ -38,6 +38,9 @@ struct options {
     int64_t connections;
     int64_t max_in_flight;  /* 0: no limit but the connections */
     int64_t parts;          /* sending processes */
+    char *hosts;            /* host_list.h; "": all on this machine */
+    char *ssh;              /* a command and its words, which reaches them */
+    char *remote_loadgen;   /* the program there */
     char *part, *plan, *at; /* of `send` */
     char *target;
     char *path;
@@ -94,7 +97,7 @@ struct options {
     struct shop_about about; /* of --shop; no name: an own service */
     enum command command;
     int64_t part_number; /* of `send`: 1 .. parts */
-    int64_t at_us;       /* of `send`: microseconds since 1970; 0: stdin tells it */
+    int64_t at_us;       /* of `send`: microseconds since 1970; 0: a run gives plan and start */
     char **arguments;    /* after the command, NULL-terminated */
     int argument_count;
     char *program;      /* its path or name in this call */

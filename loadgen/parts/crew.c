@@ -2,23 +2,19 @@
 #include "crew.h"
 
 #include "clock.h"
-#include "json_read.h"
+#include "exit_code.h"
 #include "sender.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define LINE_MOST 16384
-#define WORDS     16
-
-/* ---- their progress */
+/* ---- all of them */
 
 static void crew_count(struct crew *crew) {
     struct recorder *recorder = crew->recorder;
@@ -41,228 +37,92 @@ static void crew_count(struct crew *crew) {
     recorder->count = recorder->ended + in_flight;
 }
 
-static size_t count_in(const json_t *json, const char *key) {
-    return (size_t)json_integer_value(json_object_get(json, key));
-}
+static void crew_on_change(void *data) {
+    struct crew *crew = data;
+    bool is_ready = true, has_ended = true;
 
-/* A line of --json-progress. */
-static void take_progress(struct crew_seat *seat, const char *line, size_t length) {
-    json_t *json = json_read(line, length, NULL);
-    const json_t *outcomes = json_object_get(json, "outcomes");
-
-    if (outcomes != NULL) {
-        seat->in_flight = count_in(json, "in_flight");
-        seat->sold = count_in(json, "sold");
-        for (int i = 0; i < RECORD_OUTCOME_COUNT; i++)
-            seat->by_outcome[i] = count_in(outcomes, record_outcome_name((enum record_outcome)i));
-        crew_count(seat->crew);
+    crew_count(crew);
+    for (size_t i = 0; i < crew->count; i++) {
+        is_ready = is_ready && (crew->seats[i].is_ready || crew->seats[i].has_exited);
+        has_ended = has_ended && crew->seats[i].open_handles == 0;
     }
-    json_decref(json);
-}
-
-static void crew_take_error(struct crew_seat *seat, const char *line, size_t length) {
-    const struct crew *crew = seat->crew;
-    char text[LINE_MOST + 64];
-
-    if (length == 0)
-        return;
-    if (line[0] == '{') {
-        take_progress(seat, line, length);
-        return;
-    }
-    (void)snprintf(text, sizeof text, "part %zu of %zu: %.*s\n", (size_t)(seat - crew->seats) + 1,
-                   crew->count, (int)length, line);
-    crew->on_line(crew->data, text);
-}
-
-/* ---- the moment of the start */
-
-static void notice_ready(struct crew *crew) {
-    for (size_t i = 0; i < crew->count; i++)
-        if (!crew->seats[i].is_ready && !crew->seats[i].has_exited)
-            return;
-    if (!crew->ready.is_set)
+    if (is_ready && !crew->ready.is_set)
         fiber_event_set(&crew->ready);
-}
-
-static void crew_take_word(struct crew_seat *seat, const char *line, size_t length) {
-    if (length != strlen("ready") || memcmp(line, "ready", length) != 0)
-        return;
-    seat->is_ready = true;
-    notice_ready(seat->crew);
-}
-
-/* A process that died gets nothing; its exit tells. */
-static void start_all(struct crew *crew) {
-    char text[64];
-    uv_os_fd_t fd;
-
-    crew->recorder->start_ns = clock_now_ns() + SENDER_LEAD_NS;
-    snprintf(text, sizeof text, "start %" PRId64 "\n", crew->recorder->start_ns);
-    for (size_t i = 0; i < crew->count; i++)
-        if (!crew->seats[i].has_exited &&
-            uv_fileno((const uv_handle_t *)&crew->seats[i].in, &fd) == 0)
-            (void)send(fd, text, strlen(text), MSG_NOSIGNAL);
-    crew->on_start(crew->data);
-}
-
-/* ---- their output and their end */
-
-static void crew_on_closed(uv_handle_t *handle) {
-    const struct crew_seat *seat = handle->data;
-    struct crew *crew = seat->crew;
-
-    assert(crew->open_handles > 0);
-    if (--crew->open_handles == 0)
+    if (has_ended && !crew->ended.is_set)
         fiber_event_set(&crew->ended);
 }
 
-static void crew_close(uv_handle_t *handle) {
-    if (!uv_is_closing(handle))
-        uv_close(handle, crew_on_closed);
+static void crew_on_line(void *data, const char *line) {
+    const struct crew *crew = data;
+
+    crew->on_line(crew->data, line);
 }
 
-static void crew_on_exit(uv_process_t *process, int64_t code, int number) {
-    struct crew_seat *seat = process->data;
+static void start_all(struct crew *crew) {
+    const bool is_far = crew->hosts[0] != '\0';
 
-    seat->has_exited = true;
-    seat->code = code;
-    seat->signal = number;
-    crew_close((uv_handle_t *)process);
-    crew_close((uv_handle_t *)&seat->in);
-    notice_ready(seat->crew);
-}
-
-static void crew_on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
-    struct crew_seat *seat = handle->data;
-
-    (void)suggested;
-    *buf = uv_buf_init(seat->crew->read, sizeof seat->crew->read);
-}
-
-static void crew_on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) {
-    struct crew_seat *seat = stream->data;
-    const bool is_error = stream == (uv_stream_t *)&seat->errors;
-    struct buffer *buffer = is_error ? &seat->told : &seat->said;
-    size_t from = 0;
-    char *end;
-
-    if (length < 0 || (length > 0 && !buffer_append(buffer, buf->base, (size_t)length)) ||
-        buffer->length > LINE_MOST * 2) {
-        crew_close((uv_handle_t *)stream);
-        return;
-    }
-    while (buffer->length > from &&
-           (end = memchr(buffer->bytes + from, '\n', buffer->length - from)) != NULL) {
-        (is_error ? crew_take_error : crew_take_word)(seat, buffer->bytes + from,
-                                                      (size_t)(end - buffer->bytes) - from);
-        from = (size_t)(end - buffer->bytes) + 1;
-    }
-    buffer_drop_front(buffer, from);
-}
-
-/* ---- the processes */
-
-/* A session of its own: the terminal sends it no Ctrl-C. */
-static int start_process(struct crew_seat *seat, char *const *words) {
-    uv_stdio_container_t streams[] = {
-        {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&seat->in},
-        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&seat->out},
-        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&seat->errors}};
-    const uv_process_options_t options = {.exit_cb = crew_on_exit,
-                                          .file = "/proc/self/exe",
-                                          .args = (char **)(uintptr_t)words,
-                                          .flags = UV_PROCESS_DETACHED,
-                                          .stdio_count = 3,
-                                          .stdio = streams};
-    uv_loop_t *loop = seat->crew->loop;
-    int rc;
-
-    (void)uv_pipe_init(loop, &seat->in, 0);
-    (void)uv_pipe_init(loop, &seat->out, 0);
-    (void)uv_pipe_init(loop, &seat->errors, 0);
-    seat->process.data = seat->in.data = seat->out.data = seat->errors.data = seat;
-    seat->crew->open_handles += 4;
-    rc = uv_spawn(loop, &seat->process, &options);
-    if (rc == 0) {
-        (void)uv_read_start((uv_stream_t *)&seat->out, crew_on_room, crew_on_read);
-        (void)uv_read_start((uv_stream_t *)&seat->errors, crew_on_room, crew_on_read);
-        return 0;
-    }
-    seat->has_exited = true;
-    crew_close((uv_handle_t *)&seat->process);
-    crew_close((uv_handle_t *)&seat->in);
-    crew_close((uv_handle_t *)&seat->out);
-    crew_close((uv_handle_t *)&seat->errors);
-    return rc;
-}
-
-static int start_seat(struct crew *crew, size_t i) {
-    char part[48], plan[FOLDER_PATH];
-    struct crew_seat *seat = &crew->seats[i];
-    const char *const words[WORDS] = {"loadgen",
-                                      "send",
-                                      "--part",
-                                      part,
-                                      "--plan",
-                                      plan,
-                                      "--at",
-                                      "-",
-                                      "--json-progress",
-                                      seat->folder,
-                                      crew->is_realtime_wanted ? NULL : "--no-realtime"};
-
-    seat->crew = crew;
-    snprintf(part, sizeof part, "%zu/%zu", i + 1, crew->count);
-    snprintf(plan, sizeof plan, "%s/plan", crew->folder);
-    snprintf(seat->folder, sizeof seat->folder, "%s/%zu", crew->folder, i + 1);
-    return start_process(seat, (char *const *)(uintptr_t)words);
+    crew->recorder->start_ns = clock_now_ns() + SENDER_LEAD_NS;
+    (void)snprintf(crew->start, sizeof crew->start, "start %s%" PRId64 "\n", is_far ? "+" : "",
+                   is_far ? SENDER_LEAD_NS : crew->recorder->start_ns);
+    for (size_t i = 0; i < crew->count; i++)
+        seat_tell(&crew->seats[i], crew->start);
+    crew->on_start(crew->data);
 }
 
 void crew_stop(struct crew *crew) {
-    if (crew->is_stopped)
-        return;
     crew->is_stopped = true;
     for (size_t i = 0; crew->seats != NULL && i < crew->count; i++)
-        if (crew->seats[i].crew != NULL && !crew->seats[i].has_exited)
-            (void)uv_process_kill(&crew->seats[i].process, SIGINT);
+        seat_stop(&crew->seats[i]);
 }
 
-/* Tells why a part is lost. Returns whether it is not. */
-static bool seat_has_sent(const struct crew_seat *seat, struct why *why) {
-    if (seat->signal != 0)
-        (void)why_set(why, "it was killed by signal %d", seat->signal);
-    else if (seat->code != 0 && seat->code != 130)
-        (void)why_set(why, "it ended with the exit code %" PRId64, seat->code);
-    return seat->signal == 0 && (seat->code == 0 || seat->code == 130);
+static int start_seat(struct crew *crew, size_t i, struct why *why) {
+    struct seat *seat = &crew->seats[i];
+    int rc;
+
+    (void)snprintf(seat->folder, sizeof seat->folder, "%s/%zu", crew->folder, i + 1);
+    if (mkdir(seat->folder, 0755) != 0)
+        return why_set(why, "%s: %s", seat->folder, strerror(errno));
+    rc = seat_start(seat, crew->plan, crew->plan_length);
+    if (rc == 0)
+        return 0;
+    return why_set(why, "%s could not be started: %s",
+                   seat->host[0] != '\0' ? crew->ssh : "a process of --parts", uv_strerror(rc));
+}
+
+/* Returns 0, or -1 with the first that did not start. */
+static int check_ready(const struct crew *crew, struct why *why) {
+    struct why cause;
+
+    for (size_t i = 0; i < crew->count; i++)
+        if (crew->seats[i].has_exited && !crew->is_stopped) {
+            if (seat_has_sent(&crew->seats[i], &cause))
+                (void)why_set(&cause, "it ended before the start");
+            return why_set(why, "part %zu of %zu did not start: %s", i + 1, crew->count,
+                           cause.text);
+        }
+    return 0;
 }
 
 /* Starts all, and returns when all have ended. */
 static int run_all(struct crew *crew, struct why *why) {
-    int rc = 0;
+    int code = 0;
 
     crew->ready = crew->ended = (struct fiber_event)FIBER_EVENT_INIT;
-    for (size_t i = 0; i < crew->count && rc == 0; i++)
-        rc = start_seat(crew, i);
-    if (rc != 0) {
-        (void)why_set(why, "a process of --parts could not be started: %s", uv_strerror(rc));
-        crew_stop(crew);
-    } else {
+    for (size_t i = 0; i < crew->count && code == 0; i++)
+        code = start_seat(crew, i, why);
+    if (code == 0) {
         fiber_event_wait(&crew->ready);
+        code = check_ready(crew, why);
     }
-    for (size_t i = 0; i < crew->count && rc == 0 && !crew->is_stopped; i++)
-        if (crew->seats[i].has_exited) {
-            struct why cause = {""};
-
-            (void)seat_has_sent(&crew->seats[i], &cause);
-            rc = why_set(why, "part %zu of %zu did not start: %s", i + 1, crew->count, cause.text);
-        }
-    if (rc == 0 && !crew->is_stopped)
+    if (code == 0 && !crew->is_stopped)
         start_all(crew);
     else
         crew_stop(crew);
+    crew_on_change(crew); /* perhaps none is open */
     fiber_event_wait(&crew->ended);
-    return rc == 0 ? 0 : -1;
+    if (code == 0)
+        return 0;
+    return crew->hosts[0] != '\0' ? EXIT_UNREACHABLE : EXIT_INTERNAL;
 }
 
 /* ---- their parts */
@@ -275,7 +135,7 @@ static void forget_progress(struct recorder *recorder) {
 
 static int gather(const struct crew *crew, const struct plan *plan, struct round *round,
                   struct why *why) {
-    struct parts parts = {.is_one_clock = true};
+    struct parts parts = {.is_one_clock = crew->hosts[0] == '\0'};
     int code = parts_expect(&parts, crew->count) == 0 ? 0 : why_set(why, "out of memory");
 
     for (size_t i = 0; i < crew->count && code == 0; i++)
@@ -289,24 +149,30 @@ static int gather(const struct crew *crew, const struct plan *plan, struct round
     if (code == 0)
         code = parts_merge(&parts, plan, round, why);
     parts_free(&parts);
-    return code;
+    return code == 0 ? 0 : EXIT_INTERNAL;
 }
 
-static int write_plan(const struct crew *crew, const struct options *options,
-                      const struct plan *plan, struct round *round, struct why *why) {
+/* The text that each process reads. */
+static int make_plan(struct crew *crew, const struct options *options, const struct plan *plan,
+                     struct round *round, struct why *why) {
     struct recorder *empty = recorder_make(0);
-    char path[FOLDER_PATH];
-    int code;
+    FILE *to = open_memstream(&crew->plan, &crew->plan_length);
+    int code = -1;
 
-    if (empty == NULL)
-        return why_set(why, "out of memory");
-    empty->planned = plan->count;
-    round->recorder = empty; /* a copy of the round would be too much for the stack of a fiber */
-    snprintf(path, sizeof path, "%s/plan", crew->folder);
-    code = parts_write(path, options, clock_wall_us(), round, why);
-    round->recorder = crew->recorder;
+    if (empty != NULL && to != NULL) {
+        empty->planned = plan->count;
+        round->recorder =
+            empty; /* a copy of the round would be too much for the stack of a fiber */
+        code = parts_write(to, options, clock_wall_us(), round);
+        round->recorder = crew->recorder;
+        fprintf(to, "\n%s%s\n", crew->database != NULL ? "database " : "",
+                crew->database != NULL ? crew->database : "");
+    }
     recorder_free(empty);
-    return code;
+    if (to != NULL && fclose(to) == 0 && code == 0)
+        return 0;
+    (void)why_set(why, "out of memory");
+    return EXIT_INTERNAL;
 }
 
 static int make_folder(struct crew *crew, struct why *why) {
@@ -317,7 +183,8 @@ static int make_folder(struct crew *crew, struct why *why) {
     snprintf(crew->folder, sizeof crew->folder, "%s/.parts-XXXXXX", directory);
     if (mkdtemp(crew->folder) != NULL)
         return 0;
-    return why_set(why, "%s: %s", crew->folder, strerror(errno));
+    (void)why_set(why, "%s: %s", crew->folder, strerror(errno));
+    return EXIT_INTERNAL;
 }
 
 static void remove_folder(const struct crew *crew) {
@@ -329,30 +196,49 @@ static void remove_folder(const struct crew *crew) {
         snprintf(path, sizeof path, "%s/%zu", crew->folder, i + 1);
         (void)rmdir(path);
     }
-    snprintf(path, sizeof path, "%s/plan", crew->folder);
-    (void)unlink(path);
     (void)rmdir(crew->folder);
+}
+
+static void make_seats(struct crew *crew) {
+    for (size_t i = 0; i < crew->count; i++) {
+        struct seat *seat = &crew->seats[i];
+
+        seat->loop = crew->loop;
+        seat->number = i + 1;
+        seat->count = crew->count;
+        seat->ssh = crew->ssh;
+        seat->program = crew->program;
+        seat->is_realtime_wanted = crew->is_realtime_wanted;
+        seat->on_change = crew_on_change;
+        seat->on_line = crew_on_line;
+        seat->data = crew;
+        if (crew->hosts[0] != '\0')
+            host_list_name(crew->hosts, i, seat->host);
+    }
 }
 
 int crew_send(struct crew *crew, const struct options *options, const struct plan *plan,
               struct round *round, struct why *why) {
     int code = make_folder(crew, why);
 
-    assert(crew->count >= 2 && crew->recorder == round->recorder);
+    assert(crew->count > 0 && crew->recorder == round->recorder);
     if (code != 0)
-        return -1;
-    crew->seats = calloc(crew->count, sizeof *crew->seats);
-    code = crew->seats != NULL ? write_plan(crew, options, plan, round, why)
-                               : why_set(why, "out of memory");
-    if (code == 0)
+        return code;
+    code = make_plan(crew, options, plan, round, why);
+    crew->seats = code == 0 ? calloc(crew->count, sizeof *crew->seats) : NULL;
+    if (crew->seats != NULL) {
+        make_seats(crew);
         code = run_all(crew, why);
+    } else if (code == 0) {
+        code = EXIT_INTERNAL;
+        (void)why_set(why, "out of memory");
+    }
     if (code == 0)
         code = gather(crew, plan, round, why);
-    for (size_t i = 0; crew->seats != NULL && i < crew->count; i++) {
-        buffer_free(&crew->seats[i].said);
-        buffer_free(&crew->seats[i].told);
-    }
+    for (size_t i = 0; crew->seats != NULL && i < crew->count; i++)
+        seat_free(&crew->seats[i]);
     free(crew->seats);
+    free(crew->plan);
     crew->seats = NULL;
     remove_folder(crew);
     return code;

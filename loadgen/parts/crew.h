@@ -1,42 +1,27 @@
-/* The processes of --parts: each runs loadgen send on this machine, and sends one part of a plan.
+/* The processes of --parts and --hosts: each sends one part of a plan (seat.h).
  *
- *     crew     starts them                        start NS ->              (SIGINT, to stop)
- *     process  opens its connections,   <- ready              sends,  <- progress, and writes its
- *                                                                        part to a folder
- *
- * When this process dies, they get SIGTERM. */
+ * They have the moment of their start in common: those of this machine by its clock, those of hosts
+ * up to the time that a line needs to get there. */
 #ifndef LOADGEN_CREW_H
 #define LOADGEN_CREW_H
 
-#include "buffer.h"
 #include "fiber.h"
-#include "folder.h"
 #include "parts.h"
 #include "record.h"
+#include "seat.h"
 
 #include <stdbool.h>
 #include <uv.h>
 
-struct crew;
-
-struct crew_seat {
-    struct crew *crew;
-    uv_process_t process;
-    uv_pipe_t in, out, errors;
-    struct buffer said, told; /* of its stdout and stderr, still without the end of the line */
-    bool is_ready, has_exited;
-    int64_t code;
-    int signal;                                               /* the signal that ended it, or 0 */
-    size_t in_flight, sold, by_outcome[RECORD_OUTCOME_COUNT]; /* by its last progress */
-    char folder[FOLDER_PATH];
-};
-
 /* The caller owns it, zeroes it and fills in the first part. */
 struct crew {
     uv_loop_t *loop;
-    size_t count; /* of the parts, at least 2 */
+    size_t count;              /* of the parts */
+    const char *hosts;         /* host_list.h; "": all on this machine */
+    const char *ssh, *program; /* for hosts: the command that reaches them, and loadgen there */
+    const char *database;      /* for hosts: each asks it for its time; NULL: nothing is judged */
     bool is_realtime_wanted;
-    const char *directory;     /* of the files that they exchange; NULL: $TMPDIR, or /tmp */
+    const char *directory;     /* of the histories that they send; NULL: $TMPDIR, or /tmp */
     struct recorder *recorder; /* of the round: has their counts while they send */
     /* Called when recorder->start_ns is set, which is in the future; and for each line that a
      * process writes to stderr. */
@@ -45,16 +30,16 @@ struct crew {
     void *data;
 
     /* Private. */
-    struct crew_seat *seats;
+    struct seat *seats;
     char folder[FOLDER_PATH - 32];
+    char *plan, start[48];
+    size_t plan_length;
     bool is_stopped;
-    unsigned open_handles;
     struct fiber_event ready, ended;
-    char read[16 * 1024];
 };
 
 /* In a fiber: sends a round with its products, and adds all requests to its recorder (parts.h).
- * Returns 0; or -1 with the reason in `why`, if they could not start. */
+ * Returns 0; or an exit code with the reason in `why`, if they could not start. */
 __attribute__((warn_unused_result)) int crew_send(struct crew *crew, const struct options *options,
                                                   const struct plan *plan, struct round *round,
                                                   struct why *why);

@@ -21,14 +21,19 @@
 
 /* ---- one file */
 
-int parts_write(const char *path, const struct options *options, int64_t started_us,
-                const struct round *round, struct why *why) {
+int parts_write(FILE *to, const struct options *options, int64_t started_us,
+                const struct round *round) {
+    return history_write_run(to, options, started_us) != 0 ? -1 : history_write_round(to, round);
+}
+
+int parts_write_file(const char *path, const struct options *options, int64_t started_us,
+                     const struct round *round, struct why *why) {
     FILE *to = fopen(path, "wxe");
     int code, error;
 
     if (to == NULL)
         return why_set(why, "%s: %s", path, file_error(errno));
-    code = history_write_run(to, options, started_us) != 0 ? -1 : history_write_round(to, round);
+    code = parts_write(to, options, started_us, round);
     error = errno;
     if (fclose(to) == 0 && code == 0)
         return 0;

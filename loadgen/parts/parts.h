@@ -5,7 +5,7 @@
  * histograms of the run come from the requests, so they equal those of one process. No histogram is
  * ever merged.
  *
- * The parts of --parts have one clock. Parts of several machines have clocks of their own: each asks
+ * The parts of --parts have one clock. Parts of several hosts have clocks of their own: each asks
  * the ledger's database for its time, and the merged moments are intervals on that clock
  * (offsets.h, record.h).
  *
@@ -17,6 +17,8 @@
 
 #include "history.h"
 #include "plan.h"
+
+#include <stdio.h>
 
 struct part {
     const char *path;
@@ -32,11 +34,15 @@ struct parts {
     struct why unread; /* the first path that has no whole part; or "" */
 };
 
-/* Writes the run line and one round to a new file: a plan, or a part of one. Returns 0; or -1 with
- * the reason in `why`. */
-__attribute__((warn_unused_result)) int parts_write(const char *path, const struct options *options,
-                                                    int64_t started_us, const struct round *round,
-                                                    struct why *why);
+/* Writes the run line and one round: a plan, or a part of one. Returns 0, or -1 with errno. */
+__attribute__((warn_unused_result)) int parts_write(FILE *to, const struct options *options,
+                                                    int64_t started_us, const struct round *round);
+/* The same to a new file. Returns 0; or -1 with the reason in `why`. */
+__attribute__((warn_unused_result)) int parts_write_file(const char *path,
+                                                         const struct options *options,
+                                                         int64_t started_us,
+                                                         const struct round *round,
+                                                         struct why *why);
 /* Reads a plan. Returns 0; or -1 with the reason in `why`. Call history_free() either way. */
 __attribute__((warn_unused_result)) int parts_read_plan(struct history *plan, const char *path,
                                                         struct why *why);

@@ -187,6 +187,8 @@ void fire_stop(struct run *run) {
         crew_stop(run->crew);
     else if (run->sender != NULL)
         sender_stop(run->sender, RUN_GRACE_MS);
+    if (run->options->command == COMMAND_SEND)
+        split_stop(run);
 }
 
 static bool is_threshold_missed(const struct run *run, const struct round *round,
@@ -260,10 +262,11 @@ static int send_by_crew(struct run *run, struct round *round) {
     return exit_code;
 }
 
-/* Only the processes of --parts know the latencies while they send. */
+/* Only the processes of a crew know the latencies while they send. */
 int fire_send(struct run *run, struct round *round) {
     const struct options *options = run->options;
-    const bool has_crew = options->command == COMMAND_FIRE && options->parts > 1;
+    const bool has_crew =
+        options->command == COMMAND_FIRE && (options->parts > 1 || options->hosts[0] != '\0');
     int exit_code = faults_open(run);
 
     if (exit_code != 0)

@@ -246,7 +246,7 @@ static int run_open_all(struct run *run) {
         return shop_run_meet(run);
     if (target_open(&run->target, run->loop, options->target, &why) != 0)
         return run_fail(EXIT_USAGE, why.text);
-    if (options->list_strategies || options->no_judge || !split_asks_clock(options))
+    if (options->list_strategies || options->no_judge || !split_asks_clock(run))
         return 0;
     /* The target first: if nothing is started, it fails at once; a database would be waited for. */
     exit_code = run->split != NULL ? 0 : prepare_check(run);
@@ -301,7 +301,7 @@ static void loadgen_on_signal(void *data, int number) {
     }
     run->is_interrupted = true;
     run->auditor.query_ms = RUN_GRACE_MS;
-    if (run->options->command != COMMAND_SEND || run->options->at_us != 0)
+    if (run->options->command != COMMAND_SEND || split_asks_clock(run))
         progress_say(&run->progress, told);
     progress_phase(&run->progress, PROGRESS_WAITING);
     fire_stop(run);

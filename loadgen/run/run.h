@@ -47,7 +47,7 @@ struct run {
     uv_timer_t watch;         /* checks the thresholds while a round is sent */
     struct injector injector; /* of the faults of that round; no faults: no steps */
     struct sender *sender;    /* of the round that is being sent, or NULL */
-    struct crew *crew;        /* the processes that send it, with --parts; or NULL */
+    struct crew *crew;        /* the processes that send it; or NULL */
     bool has_lost;            /* one of them died: no further round is sent */
     bool has_begun;           /* a request was sent */
     bool is_interrupted;
@@ -74,7 +74,7 @@ static inline int run_settle(enum target_result result, const char *why) {
 __attribute__((warn_unused_result)) int fire_open(struct run *run);
 /* Makes the products of a round (or takes the attacked one), and shows them to the target. */
 __attribute__((warn_unused_result)) int fire_products(struct run *run, struct round *round);
-/* Sends a round, by this process or by those of --parts. */
+/* Sends a round, by this process or by those of --parts and --hosts. */
 __attribute__((warn_unused_result)) int fire_send(struct run *run, struct round *round);
 /* Runs all rounds and reports them. */
 __attribute__((warn_unused_result)) int fire(struct run *run);

@@ -97,8 +97,10 @@ class Parts(SystemTest):
         self.merge(66, here[0], there[0], text='its "seed" is 8, and not 7')
         self.merge(66, here[0], here[0], text="are both part 1 of 2")
         self.merge(66, self.path("nowhere"), text="no part is whole")
-        self.says(66, "send", "--part", "1/2", "--plan", self.path("nowhere"), "--at", "-", self.path("x"))
-        self.says(64, "send", "--part", "1/2", "--plan", one, "--at", "-", here[0], text="exists")
+        later = "2096-01-01T00:00:00Z"
+        self.says(66, "send", "--part", "1/2", "--plan", self.path("nowhere"), "--at", later, self.path("x"))
+        self.says(66, "send", "--part", "1/2", "--plan", "-", text="stdin does not have the plan of a run")
+        self.says(64, "send", "--part", "1/2", "--plan", one, "--at", later, here[0], text="exists")
         self.says(64, "send", "--part", "1/2", "--plan", one, "--at", "2026-01-01T00:00:00Z", self.path("x"), text="has passed")
 
     def test_clocks_that_are_apart_or_drift_accuse_no_correct_shop(self):

@@ -319,16 +319,16 @@ static const struct setting *find_by_letter(const struct setting *table, char le
     return NULL;
 }
 
-static uint64_t settings_bit_of(const struct reader *reader, const struct setting *setting) {
+static settings_rows settings_bit_of(const struct reader *reader, const struct setting *setting) {
     ptrdiff_t place = setting - reader->table;
 
-    assert(place < 64);
-    return UINT64_C(1) << place;
+    assert(place < 128);
+    return (settings_rows)1 << place;
 }
 
 /* The first flag of a list replaces the environment's value, and further ones add to it. */
 static int set_or_add(struct reader *reader, const struct setting *setting, const char *text) {
-    uint64_t bit = settings_bit_of(reader, setting);
+    settings_rows bit = settings_bit_of(reader, setting);
     bool is_further = setting->type == SETTING_LIST && (reader->given.by_flag & bit) != 0;
 
     reader->given.by_flag |= bit;

@@ -52,9 +52,12 @@ struct settings_program {
     const char *name;   /* in the usage line and in messages; NULL: that of argv[0] */
 };
 
-/* The rows that got a value: a bit for each by its place in the table, which has 64 at most. */
+/* Rows: a bit for each by its place in the table, which has 128 at most. */
+__extension__ typedef unsigned __int128 settings_rows;
+
+/* The rows that got a value. */
 struct settings_given {
-    uint64_t by_flag, by_environment;
+    settings_rows by_flag, by_environment;
 };
 
 /* Read `argv` and the environment into the table's values. Before, texts there are NULL or owned.

@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include "fault.h"
+#include "host_list.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -152,14 +153,37 @@ static void test_a_part_is_one_of_a_number_at_a_moment(void **state) {
     assert_int_equal(options->part_number, 2);
     assert_int_equal(options->parts, 3);
     assert_int_equal(options->at_us, INT64_C(1795813200500000));
-    assert_int_equal(READ("send", "--part=64/64", "--plan=a", "--at=-", "b"), OPTIONS_OK);
+    assert_int_equal(READ("send", "--part=64/64", "--plan=-"), OPTIONS_OK);
     assert_int_equal(options->at_us, 0);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_int_equal(READ("send", wrong[i], "--plan=a", "--at=-", "b"), OPTIONS_BAD);
-    REFUSED({"send", "--part=2/3", "--at=-", "b"}, {"send", "--part=2/3", "--plan=a", "b"},
+        assert_int_equal(READ("send", wrong[i], "--plan=-"), OPTIONS_BAD);
+    REFUSED({"send", "--part=2/3", "--at=2026-11-27T21:00:00Z", "b"},
+            {"send", "--part=2/3", "--plan=a", "b"},
             {"send", "--part=2/3", "--plan=a", "--at=21:00", "b"},
-            {"send", "--part=2/3", "--plan=a", "--at=-"}, {"--part", "2/3"},
+            {"send", "--part=2/3", "--plan=a", "--at=2026-11-27T21:00:00Z"},
+            {"send", "--part=2/3", "--plan=-", "b"},
+            {"send", "--part=2/3", "--plan=-", "--at=2026-11-27T21:00:00Z"}, {"--part", "2/3"},
             {"plan", "--strategy=none,redis", "a"}, {"merge"});
+}
+
+static void test_each_host_is_a_part(void **state) {
+    char many[2 * (HOST_LIST_MAX + 1) + 8] = "--hosts=a", name[HOST_TEXT];
+
+    assert_int_equal(READ("--hosts=a,root@b,[fe80::1%eth0],ssh://c:22"), OPTIONS_OK);
+    assert_int_equal(options->parts, 4);
+    host_list_name(options->hosts, 0, name);
+    assert_string_equal(name, "a");
+    host_list_name(options->hosts, 3, name);
+    assert_string_equal(name, "ssh://c:22");
+    for (size_t i = 1; i < HOST_LIST_MAX; i++)
+        strcat(many, ",a");
+    assert_int_equal(READ(many), OPTIONS_OK);
+    strcat(many, ",a");
+    assert_int_equal(READ(many), OPTIONS_BAD);
+    REFUSED({"--hosts=a,"}, {"--hosts=,a"}, {"--hosts=a,,b"}, {"--hosts=-oProxyCommand=id"},
+            {"--hosts=a,-v"}, {"--hosts=a b"}, {"--hosts=$(id)"}, {"--hosts=a", "--parts=2"},
+            {"--hosts=a,b", "-c1"}, {"--hosts=a", "--ssh= "}, {"--hosts=a", "--remote-loadgen="},
+            {"plan", "--hosts=a", "x"});
 }
 
 static void test_a_flag_is_refused_where_it_does_nothing(void **state) {
@@ -461,6 +485,7 @@ int main(void) {
         READING(test_faults_that_nothing_can_carry_out_are_refused),
         READING(test_a_command_has_its_arguments),
         READING(test_a_part_is_one_of_a_number_at_a_moment),
+        READING(test_each_host_is_a_part),
         READING(test_a_flag_is_refused_where_it_does_nothing),
         READING(test_a_product_to_attack_says_the_rest),
         READING(test_a_shop_has_its_own_defaults),

@@ -130,7 +130,7 @@ static void write_part(size_t part, size_t of, const char *folder, size_t end) {
         turn(&round.recorder->records[i], part);
     round.recorder->late_launches = part;
     snprintf(path, sizeof path, "%s/history.ndjson", folder);
-    assert_int_equal(parts_write(path, &options, 1234567, &round, &why), 0);
+    assert_int_equal(parts_write_file(path, &options, 1234567, &round, &why), 0);
     recorder_free(round.recorder);
     free(round.samples);
 }
@@ -392,7 +392,7 @@ static void test_a_file_that_exists_is_kept(void **state) {
 
     write_part(1, 2, folders[0], plan.count);
     snprintf(path, sizeof path, "%s/history.ndjson", folders[0]);
-    assert_int_equal(parts_write(path, &options, 1, &round, &why), -1);
+    assert_int_equal(parts_write_file(path, &options, 1, &round, &why), -1);
     assert_non_null(strstr(why.text, "File exists"));
     add(1);
 }
