@@ -1,5 +1,5 @@
 # The Redis servers of scripts/stack, for sourcing. The services use `redis`; `replica` and `replica-2` follow it; redlock-1 to
-# redlock-5 are independent. Each has NAME.conf and a folder NAME in $RUN_DIR. After a failover the replica has the name `redis`
+# redlock-5 are independent. cluster.sh has the cluster's. Each has NAME.conf and a folder NAME in $RUN_DIR. After a failover the replica has the name `redis`
 # in all of these.
 # shellcheck shell=bash disable=SC2154 # the shape is set in shape.sh
 
@@ -9,30 +9,39 @@ ask_redis() { # ask_redis NAME COMMAND...: false: no answer, or an error
         [[ $reply != ERR* ]] && printf '%s\n' "$reply"
 }
 
+redis_data() { # redis_data NAME: the servers of a cluster remember each other's ports
+    if [[ $1 == cluster-* ]]; then data_of "$1" 3; else echo "$RUN_DIR/$1"; fi
+}
+
 # always: each write is on disk before its reply, so a lock and its fencing counter survive a crash.
 redis_conf() { # redis_conf NAME
     cat <<CONF
 bind 127.0.0.1
 port $(port_of "$1")
 requirepass $REDIS_PASSWORD
-dir "$RUN_DIR/$1"
+dir "$(redis_data "$1")"
 save ""
 repl-diskless-sync-delay 0
 CONF
     if [[ $redis_durability == none ]]; then echo 'appendonly no'; else
         printf 'appendonly yes\nappendfsync %s\n' "$redis_durability"
     fi
+    [[ $1 != cluster-* ]] || cluster_conf "$1"
     [[ $1 != replica* ]] || printf 'replicaof 127.0.0.1 %s\nmasterauth %s\n' "$(port_of redis)" "$REDIS_PASSWORD"
 }
 
 start_redis() { # start_redis NAME
-    mkdir -p "$RUN_DIR/$1"
+    mkdir -p "$(redis_data "$1")"
     redis_conf "$1" >"$RUN_DIR/$1.conf"
     start_with NO_SECRETS "$1" redis-server "$RUN_DIR/$1.conf"
 }
 
 is_redis_ready() { # is_redis_ready NAME
-    [[ $(ask_redis "$1" ping) == PONG && ($1 != replica* || $(ask_redis "$1" info replication) == *master_link_status:up*) ]]
+    [[ $(ask_redis "$1" ping) == PONG ]] || return 1
+    case $1 in
+    replica*) [[ $(ask_redis "$1" info replication) == *master_link_status:up* ]] ;;
+    cluster-*) [[ $(ask_redis "$1" cluster info) == *cluster_state:ok* && $(ask_redis "$1" info replication) == *@(role:master|master_link_status:up)* ]] ;;
+    esac
 }
 
 follow() {

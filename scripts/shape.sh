@@ -6,7 +6,7 @@ replica_names=(replica replica-2) # the first takes over
 
 # The shape without options.
 shape_default() {
-    only_servers='' instances=2 replicas=0 redlocks=0 zookeepers=0 etcds=0 pgbouncers=0
+    only_servers='' instances=2 replicas=0 redlocks=0 clusters=0 zookeepers=0 etcds=0 pgbouncers=0
     redis_durability=${REDIS_DURABILITY:-always} lock_dirs=${LOCK_DIRS:-shared}
     kept_ORDER_SVC_FLAGS=${ORDER_SVC_FLAGS:-} kept_INVENTORY_SVC_FLAGS=${INVENTORY_SVC_FLAGS:-}
     kept_INVENTORY_SVC_EXERCISE=${INVENTORY_SVC_EXERCISE:+$(realpath -m "$INVENTORY_SVC_EXERCISE")}
@@ -23,7 +23,7 @@ shape_load() {
 
 shape_save() {
     local name
-    for name in only_servers instances replicas redlocks zookeepers etcds pgbouncers redis_durability lock_dirs \
+    for name in only_servers instances replicas redlocks clusters zookeepers etcds pgbouncers redis_durability lock_dirs \
         kept_ORDER_SVC_FLAGS kept_INVENTORY_SVC_FLAGS kept_INVENTORY_SVC_EXERCISE; do
         printf '%s=%q\n' "$name" "${!name}"
     done >"$RUN_DIR/shape"
@@ -34,6 +34,7 @@ shape_names() {
     servers=(postgres redis)
     for ((i = 1; i <= replicas; i++)); do servers+=("${replica_names[i - 1]}"); done
     for ((i = 1; i <= redlocks; i++)); do servers+=("redlock-$i"); done
+    ((clusters == 0)) || servers+=("${cluster_names[@]}")
     for ((i = 1; i <= zookeepers; i++)); do servers+=("zookeeper-$i"); done
     for ((i = 1; i <= etcds; i++)); do servers+=("etcd-$i"); done
     ((pgbouncers == 0)) || servers+=(pgbouncer)
@@ -52,6 +53,7 @@ shape_with() { # shape_with SERVERS: a list with commas
         replica | replica=1) replicas=1 ;;
         replica=2) replicas=2 ;;
         redlock) redlocks=5 ;;
+        cluster | cluster=3) clusters=1 ;;
         zookeeper | zookeeper=1) zookeepers=1 ;;
         zookeeper=3) zookeepers=3 ;;
         etcd | etcd=1) etcds=1 ;;
@@ -84,7 +86,7 @@ shape_read() {
 
 names_running() {
     local name
-    for name in postgres redis{,-behind} "${replica_names[@]}" redlock-{1..5}{,-behind} zookeeper-{1..3} etcd-{1..3} pgbouncer inventory-{1..9} \
+    for name in postgres redis{,-behind} "${replica_names[@]}" redlock-{1..5}{,-behind} cluster-{1..6} zookeeper-{1..3} etcd-{1..3} pgbouncer inventory-{1..9} \
         order-svc; do
         [[ ! -e $RUN_DIR/$name.pid ]] || ! pid_of "$name" >/dev/null || echo "$name"
     done

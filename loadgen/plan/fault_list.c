@@ -21,7 +21,11 @@ static bool is_server(const char *name) {
     static const struct {
         const char *prefix;
         char last;
-    } families[] = {{"inventory-", '9'}, {"redlock-", '5'}, {"zookeeper-", '3'}, {"etcd-", '3'}};
+    } families[] = {{"inventory-", '9'},
+                    {"redlock-", '5'},
+                    {"cluster-", '6'},
+                    {"zookeeper-", '3'},
+                    {"etcd-", '3'}};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
@@ -70,7 +74,22 @@ static bool is_of_server(const struct parts *parts) {
            number_read_duration(parts->at, &number) == 0;
 }
 
+/* Returns NULL, or the error. */
+static const char *check_server(enum fault_verb verb, const char *name) {
+    const bool is_redis = strcmp(name, "redis") == 0;
+    const bool is_of_cluster = strncmp(name, "cluster-", 8) == 0;
+
+    if (verb == FAULT_FAILOVER && !is_redis)
+        return "only redis has this verb";
+    if (verb == FAULT_CUT && !is_redis && !is_of_cluster)
+        return "only redis and cluster-1, ... have this verb";
+    if (verb == FAULT_RESHARD && !is_of_cluster)
+        return "only cluster-1, ... have this verb";
+    return NULL;
+}
+
 static const char *read_verb(const struct parts *parts, struct fault *fault) {
+    const char *wrong;
     size_t verb = 0;
 
     while (verb < VERBS && strcmp(parts->action, verbs[verb]) != 0)
@@ -78,9 +97,9 @@ static const char *read_verb(const struct parts *parts, struct fault *fault) {
     if (verb == VERBS)
         return "there is no such verb";
     fault->verb = (enum fault_verb)verb;
-    if ((fault->verb == FAULT_FAILOVER || fault->verb == FAULT_CUT) &&
-        strcmp(parts->name, "redis") != 0)
-        return "only redis has this verb";
+    wrong = check_server(fault->verb, parts->name);
+    if (wrong != NULL)
+        return wrong;
     if (fault->verb != FAULT_PAUSE)
         return parts->value == NULL ? NULL : "only pause takes a duration";
     if (parts->value == NULL || number_read_duration(parts->value, &fault->span_ns) != 0 ||
@@ -145,8 +164,9 @@ int fault_list_parse(const char *text, int64_t demand_ns, struct fault_list *lis
                 why,
                 "--fault %s: %s; write SERVER:VERB@MOMENT or a failpoint, such as "
                 "inventory-1/after-read:pause=4s@100. Servers: postgres, redis, replica, redlock-1, "
-                "zookeeper-1, etcd-1, pgbouncer, order-svc, inventory-1, ... Verbs: kill, restart, "
-                "start, pause=DURATION; for redis also failover, cut",
+                "cluster-1, zookeeper-1, etcd-1, pgbouncer, order-svc, inventory-1, ... Verbs: "
+                "kill, restart, start, pause=DURATION; for redis also failover, cut; for "
+                "cluster-1, ... also cut, reshard",
                 one, wrong);
         text += length;
         text += *text != '\0';

@@ -24,7 +24,8 @@
     X(START, "start")       /* after a kill */                                                     \
     X(PAUSE, "pause")       /* SIGSTOP, and later SIGCONT */                                       \
     X(FAILOVER, "failover") /* its replica takes its place */                                      \
-    X(CUT, "cut")           /* its replica gets no more updates */
+    X(CUT, "cut")           /* its replica gets no more updates */                                 \
+    X(RESHARD, "reshard")   /* its slots with keys move to another master */
 
 enum fault_verb {
 #define X(id, name) FAULT_##id,

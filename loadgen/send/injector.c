@@ -140,9 +140,7 @@ void injector_start(struct injector *injector, int64_t start_ns) {
 static void set_command(const struct injector_step *step, const char *stack, const char *args[5]) {
     const char *verb = step->kind == ACT ? fault_verb_name(step->act->fault->verb) : "resume";
     const bool is_named =
-        step->kind != MEND &&
-        !(step->kind == ACT && (step->act->fault->verb == FAULT_FAILOVER ||
-                                step->act->fault->verb == FAULT_CUT)); /* these two take no name */
+        step->kind == RESUME || (step->kind == ACT && step->act->fault->verb != FAULT_FAILOVER);
 
     args[0] = stack;
     args[1] = step->kind == MEND ? "--on-end" : "--on-line";

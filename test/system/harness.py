@@ -25,7 +25,7 @@ BUILD = os.environ.get("B", "build/gcc")
 os.environ.setdefault("LOADGEN_LATE", "1s")
 PORT_BASE = int(os.environ.get("TEST_PORT_BASE", "8700")) + 100
 PORTS = {"order-svc": 0, "inventory-1": 1, "inventory-2": 2, **{f"redlock-{i}": 59 + i for i in range(1, 6)}, "replica-2": 66,
-         "pgbouncer": 68, **{f"zookeeper-{i}": 69 + i for i in (1, 2, 3)}, **{f"etcd-{i}": 82 + i for i in (1, 2, 3)},
+         **{f"cluster-{i}": 10 + i for i in range(1, 7)}, "pgbouncer": 68, **{f"zookeeper-{i}": 69 + i for i in (1, 2, 3)}, **{f"etcd-{i}": 82 + i for i in (1, 2, 3)},
          "postgres": 90, "redis": 91, "replica": 92}
 ARTICLE_PRODUCT = "82391173-9dbc-49b6-821b-746a11dbbe5e"
 LOST_UPDATES = "TWIN+LEAK?+STALE?"  # the anomalies of a strategy without a common lock while the stock lasts
@@ -119,11 +119,11 @@ class Stack:
     def restart(self, name):
         self.script("restart", name)
 
-    def redis(self, *command, port=91):
-        """The output of redis-cli; the replica has port 92."""
+    def redis(self, *command, port=91, lines=()):
+        """The output of redis-cli for a command, or for lines; the replica has port 92."""
         password = self.settings["INVENTORY_SVC_REDIS"].removeprefix("redis://:").partition("@")[0]
         done = subprocess.run(["redis-cli", "-p", str(PORT_BASE + port), *command], env=dict(os.environ, REDISCLI_AUTH=password),
-                              capture_output=True, text=True, timeout=10)
+                              input="\n".join(lines), capture_output=True, text=True, timeout=10)
         return done.stdout.strip()
 
     def states(self):

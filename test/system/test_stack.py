@@ -279,7 +279,7 @@ class Shape(SystemTest):
                                  (["up", "--with"], 64, "--with needs the name of a server"), (["up", "luck"], 64, "up has no argument 'luck'"),
                                  (["up", "--instances", "0"], 64, "--instances is 1 to 9"), (["lunch"], 64, "there is no command 'lunch'"),
                                  ([], 64, "a command is missing"), (["status", "redis"], 64, "status takes no argument"),
-                                 (["pause"], 64, "pause takes the name of one server"), (["cut", "redis"], 64, "cut takes no argument"),
+                                 (["pause"], 64, "pause takes the name of one server"), (["cut", "redis", "now"], 64, "cut takes the name of one server, or none"),
                                  (["kill", "lunch"], 1, "there is no 'lunch'"),
                                  (["resume", "inventory-7"], 1, "inventory-7 does not run")]:
             done = self.stack.script(*args, check=False)

@@ -41,8 +41,9 @@ static void test_faults_of_servers_are_read_and_none(void **state) {
 }
 
 static void test_each_server_of_the_stack_can_fail(void **state) {
-    static const char *const names[] = {"replica-2", "redlock-1",   "redlock-5", "zookeeper-1",
-                                        "etcd-3",    "zookeeper-3", "pgbouncer", "inventory-9"};
+    static const char *const names[] = {"replica-2",   "redlock-1", "redlock-5",
+                                        "cluster-6",   "etcd-3",    "zookeeper-1",
+                                        "zookeeper-3", "pgbouncer", "inventory-9"};
     char text[FAULT_TEXT];
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -79,10 +80,12 @@ static void test_each_mistake_is_told_with_what_exists(void **state) {
         {"there is no such verb", {"redis:kick@2s", "redis:@2s"}},
         {"only pause takes a duration", {"redis:kill=1s@2s"}},
         {"pause takes a duration", {"redis:pause@2s", "redis:pause=0s@2s"}},
-        {"only redis has this verb", {"postgres:failover@2s", "replica:cut@2s"}},
+        {"only redis has this verb", {"postgres:failover@2s", "cluster-1:failover@2s"}},
+        {"only redis and cluster-1, ... have this verb", {"replica:cut@2s"}},
+        {"only cluster-1, ... have this verb", {"redis:reshard@2s"}},
         {"there is no such server",
-         {"rediss:kill@2s", "redlock-6:kill@2s", "etcd:kill@2s", "inventory-0:kill@2s",
-          "inventory-12:kill@2s", "lunch:pause=1s@2s"}},
+         {"rediss:kill@2s", "redlock-6:kill@2s", "cluster-7:kill@2s", "etcd:kill@2s",
+          "inventory-0:kill@2s", "inventory-12:kill@2s", "lunch:pause=1s@2s"}},
         {"it is empty", {"redis:kill@1s,,redis:start@2s", ",redis:kill@1s"}},
     };
     char text[2 * FAULT_TEXT];

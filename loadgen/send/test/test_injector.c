@@ -91,7 +91,7 @@ static void test_each_is_told_to_the_script_at_its_moment(void **state) {
     run("redis:cut@200ms,inventory-1:restart@1ms,redis:failover@400ms");
     assert_int_equal(opened, 0);
     assert_string_equal(injector.why.text, "");
-    assert_true(is_noted("restart inventory-1") && is_noted("cut") && is_noted("failover"));
+    assert_true(is_noted("restart inventory-1") && is_noted("cut redis") && is_noted("failover"));
     assert_true(is_noted("start"));
     assert_int_equal(injector.act_count, 3);
     for (size_t i = 0; i < 3; i++) {

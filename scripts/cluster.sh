@@ -1,0 +1,140 @@
+# The Redis Cluster of scripts/stack, for sourcing: cluster-1 to cluster-3 have a third of the slots each, and cluster-4 to
+# cluster-6 follow them, in this order. A failover changes the roles; `start` and `up` restore them.
+# shellcheck shell=bash disable=SC2154 # the shape is set in shape.sh
+
+cluster_masters=(cluster-{1..3}) cluster_names=(cluster-{1..6})
+slots=16384
+
+# More lines for redis_conf(). The roles are not there: the servers keep them in nodes.conf, beside their data.
+cluster_conf() { # cluster_conf NAME
+    cat <<CONF
+masterauth $REDIS_PASSWORD
+cluster-enabled yes
+cluster-port $(($(port_of "$1") + 10))
+cluster-node-timeout 2000
+CONF
+}
+
+id_of() { # id_of NAME
+    ask_redis "$1" cluster myid
+}
+
+is_master() { # is_master NAME
+    [[ $(ask_redis "$1" role) == master* ]]
+}
+
+is_replica() { # is_replica NAME MASTER [STATE]
+    [[ $(ask_redis "$1" role) == slave*$'\n'"$(port_of "$2")"$'\n'"${3:-}"* ]]
+}
+
+tell_cluster() { # tell_cluster NAME COMMAND...: a command that cannot fail
+    ask_redis "$@" >/dev/null || fail "$1 refuses ${*:2:3}: see $RUN_DIR/$1.log"
+}
+
+# Whether it follows this master, has its data, and the master knows that. A server cannot follow before it has met the master,
+# nor while it has slots.
+is_following() { # is_following NAME MASTER
+    is_replica "$@" || { ask_redis "$1" cluster replicate "$(id_of "$2")" >/dev/null && return 1; }
+    is_replica "$@" connected && [[ $(ask_redis "$2" cluster replicas "$(id_of "$2")") == *"$(id_of "$1")"* ]]
+}
+
+follow_master() { # follow_master NAME MASTER
+    wait_until "$patience" is_following "$@" || fail "$1 does not follow $2: see $RUN_DIR/$1.log"
+}
+
+# The first time, the servers meet and get slots and roles. `start` mends a cut, too.
+form_cluster() {
+    local name i=0 formed
+    formed=$(data_of cluster-1 3)/is-formed
+    for name in "${cluster_names[@]}"; do
+        wait_until "$patience" ask_redis "$name" config set masteruser '' >/dev/null ||
+            fail "$name does not answer: see $RUN_DIR/$name.log"
+        [[ -e $formed ]] || tell_cluster "$name" cluster reset hard # an `up` that was interrupted left a part
+    done
+    [[ ! -e $formed ]] || return 0
+    for name in "${cluster_names[@]:1}"; do
+        tell_cluster cluster-1 cluster meet 127.0.0.1 "$(port_of "$name")" $(($(port_of "$name") + 10))
+    done
+    for name in "${cluster_masters[@]}"; do
+        tell_cluster "$name" cluster addslotsrange $((i * slots / 3)) $((++i * slots / 3 - 1))
+        follow_master "cluster-$((i + 3))" "$name"
+    done
+    : >"$formed"
+}
+
+other_masters() { # other_masters NAME
+    local name
+    for name in "${cluster_names[@]}"; do [[ $name == "$1" ]] || ! is_master "$name" || echo "$name"; done
+}
+
+# The first three get their slots back after a failover, without a loss, and then their followers.
+restore_masters() {
+    local i name master
+    for i in 1 2 3; do
+        name=cluster-$i
+        is_master $name && continue
+        master=$(other_masters $name | sed -n '/[456]/{p;q}')
+        follow_master $name "$master"
+        tell_cluster $name cluster failover
+        wait_until "$patience" is_master $name || fail "$name does not take its slots back from $master: see $RUN_DIR/$name.log"
+    done
+    for i in 1 2 3; do follow_master cluster-$((i + 3)) cluster-$i; done
+    await "${cluster_names[@]}"
+}
+
+need_master() { # need_master NAME
+    [[ $1 == cluster-* ]] || fail "$command is for a server of the Redis Cluster, such as cluster-1"
+    pid_of "$1" >/dev/null || fail "$1 does not run: $(given RUN_DIR PORT_BASE)$SALE_STACK up --with cluster"
+    is_master "$1" || fail "$1 has no slots: it follows another server, which has them"
+}
+
+# Its replicas get no more updates, but vote and may take over. They have no user of this name on the master.
+cut_cluster() { # cut_cluster NAME
+    local name
+    need_master "$1"
+    for name in "${cluster_names[@]}"; do ! is_replica "$name" "$1" || tell_cluster "$name" config set masteruser cut; done
+    tell_cluster "$1" client kill type replica
+}
+
+# The slots of a server that have keys.
+slots_in_use() { # slots_in_use NAME
+    local range
+    for range in $(ask_redis "$1" cluster nodes | sed -n 's/.*myself.* connected//p'); do
+        [[ $range == \[* ]] || seq "${range%-*}" "${range#*-}"
+    done >"$RUN_DIR/$1.slots"
+    sed 's/^/cluster countkeysinslot /' "$RUN_DIR/$1.slots" | ask_redis "$1" | paste - "$RUN_DIR/$1.slots" |
+        sed -n '/^0\t/d; s/.*\t//p'
+}
+
+set_slot() { # set_slot SLOT STATE ID NAME...
+    local name
+    for name in "${@:4}"; do tell_cluster "$name" cluster setslot "$1" "$2" "$3"; done
+}
+
+move_keys() { # move_keys SLOT FROM TO
+    local keys reply
+    while keys=$(ask_redis "$2" --no-raw cluster getkeysinslot "$1" 500) && [[ $keys == *') "'* ]]; do
+        # Quoted words, which redis-cli reads again. The password is no argument of a program: all users would see it.
+        keys=$(sed 's/^ *[0-9]*) //' <<<"$keys" | tr '\n' ' ')
+        reply=$(ask_redis "$2" <<<"migrate 127.0.0.1 $(port_of "$3") '' 0 5000 auth $REDIS_PASSWORD keys $keys") &&
+            [[ $reply == OK || $reply == NOKEY ]] || fail "slot $1 does not move from $2 to $3: $reply"
+    done
+}
+
+# Move the slots with keys to the first other master, one after the other, while clients go on.
+reshard() { # reshard NAME
+    local to from_id to_id slot others in_use
+    need_master "$1"
+    mapfile -t in_use < <(slots_in_use "$1")
+    mapfile -t others < <(other_masters "$1")
+    ((${#others[@]})) || fail "there is no other master"
+    ((${#in_use[@]})) || fail "$1 has no keys, so no slot is moved"
+    to=${others[0]} from_id=$(id_of "$1") to_id=$(id_of "$to")
+    for slot in "${in_use[@]}"; do
+        set_slot "$slot" importing "$from_id" "$to"
+        set_slot "$slot" migrating "$to_id" "$1"
+        move_keys "$slot" "$1" "$to"
+        set_slot "$slot" node "$to_id" "$to" "$1" "${others[@]:1}"
+    done
+    echo "stack: slots that moved from $1 to $to: ${in_use[*]}"
+}
