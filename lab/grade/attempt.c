@@ -8,19 +8,14 @@
 #include "tell.h"
 #include "view.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <malloc.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 /* The file alone decides when an attempt ends, not the speed or the load of the machine. */
 #define RUNS        100000
 #define AGAIN_LEAST 128    /* questions that are asked again */
-#define SHIFTS      100000 /* pages by which addresses may move */
 #define STOCK_MOST  30000  /* as many units as the model can number */
 #define STOCK_ROUND 27720  /* a multiple of all numbers to 12 */
 
@@ -236,26 +231,17 @@ static void attempt_explore(void) {
 
 /* ---- the pupils */
 
-/* Start a pupil, and read its first word. False: there is none, or no strategy. */
-static bool attempt_meet(struct pupil *pupil, const char *path, unsigned shift,
-                         struct pupil_hello *hello) {
-    struct why why;
-    const enum pupil_end end = pupil_start(pupil, path, shift, at.is_interrupted, hello, &why);
-
-    if (end == PUPIL_OK && hello->loaded == STUDENT_OK)
-        return true;
-    if (end == PUPIL_OK) {
-        pupil_stop(pupil);
+static void tell_no_pair(enum pupil_end end, const struct pupil_hello *hello,
+                         const struct why *why) {
+    if (end == PUPIL_OK)
         conclude(at.attempt, hello->loaded == STUDENT_BROKEN ? ATTEMPT_BROKEN : ATTEMPT_VIOLATED,
                  "%s", hello->why);
-    } else {
+    else
         conclude(at.attempt,
                  end == PUPIL_STOPPED  ? ATTEMPT_STOPPED
                  : end == PUPIL_BROKEN ? ATTEMPT_BROKEN
                                        : ATTEMPT_DIED,
-                 "%s", why.text);
-    }
-    return false;
+                 "%s", why->text);
 }
 
 /* It holds. But is it what the chapter asks for? */
@@ -290,10 +276,8 @@ static void explore_from(const struct model_setup *from) {
                              "and that is wrong.";
 }
 
-/* The file does something new with numbers that are larger by these. */
-static bool is_new(struct pupil *other, const struct plan_shift *by) {
-    const uint64_t hash = plan_others(&at.plan, other, &at.exploration.setup.options, by);
-
+/* The file did something new where it did `hash`. */
+static bool is_new(uint64_t hash) {
     for (size_t i = 0; i < at.known_count; i++)
         if (at.known[i] == hash)
             return false;
@@ -303,30 +287,42 @@ static bool is_new(struct pupil *other, const struct plan_shift *by) {
     return true;
 }
 
-/* Where a file does something new at a value, the check also begins there. */
-static void try_value(struct pupil *other, const struct model_setup *first, int32_t value) {
+/* A begin at a value, and the numbers that are then larger. In turns: the row's version and fence, and
+ * the stock. */
+static struct model_setup begin_at(const struct model_setup *first, size_t number,
+                                   struct plan_shift *by) {
+    const int32_t value = at.values->asked[number / 2];
     const int64_t count = (stock_for(value) - first->stock) / first->options.shards;
-    const struct plan_shift by[2] = {{value - first->version, value - first->fence, 0},
-                                     {0, 0, count}};
-    struct model_setup from[2] = {*first, *first};
+    struct model_setup from = *first;
 
-    from[0].version = from[0].fence = value;
-    from[1].stock += (int)count * first->options.shards;
+    if (number % 2 == 0) {
+        *by = (struct plan_shift){value - first->version, value - first->fence, 0};
+        from.version = from.fence = value;
+        return from;
+    }
+    *by = (struct plan_shift){0, 0, count};
+    from.stock += (int)count * first->options.shards;
     /* With a unit for each customer the last one may wait too long. */
-    from[1].serves_all = first->serves_all != 0 && first->stock >= first->orders;
-    for (int i = 0; i < 2 && at.attempt->end == ATTEMPT_HOLDS; i++)
-        if (is_new(other, &by[i]))
-            explore_from(&from[i]);
+    from.serves_all = first->serves_all != 0 && first->stock >= first->orders;
+    return from;
 }
 
+/* Where a file does something new at a value, the check also begins there. */
 static void attempt_try_values(struct pupil *other) {
     const struct model_setup first = at.exploration.setup;
+    const size_t count = 2 * at.values->count;
+    struct model_setup from[2 * VALUES];
+    struct plan_shift by[2 * VALUES] = {{0, 0, 0}};
+    uint64_t hashes[2 * VALUES];
 
-    for (size_t i = 0; i < at.values->count && at.attempt->end == ATTEMPT_HOLDS; i++) {
-        try_value(other, &first, at.values->asked[i]);
-        if (at.plan.end != PLAN_OK)
-            attempt_tell_plan();
-    }
+    for (size_t i = 0; i < count; i++)
+        from[i] = begin_at(&first, i, &by[i]);
+    plan_others(&at.plan, other, &first.options, by, count, hashes);
+    if (at.plan.end != PLAN_OK)
+        attempt_tell_plan();
+    for (size_t i = 0; i < count && at.attempt->end == ATTEMPT_HOLDS; i++)
+        if (is_new(hashes[i]))
+            explore_from(&from[i]);
     at.exploration.setup = first;
 }
 
@@ -347,72 +343,51 @@ void attempt_make_plain(char *text) {
             *text = '?';
 }
 
-static void attempt_with(struct pupil *pupil, const struct pupil_hello *hello,
-                         struct pupil *other) {
-    plan_begin(&at.plan, pupil, hello, at.values->seed);
+static void attempt_with(struct pair *pair) {
+    plan_begin(&at.plan, &pair->pupil, &pair->hello, at.values->seed);
     if (attempt_set_up(at.check)) {
         attempt_explore();
         if (at.attempt->end == ATTEMPT_HOLDS)
             attempt_look_at_techniques();
         if (at.attempt->end == ATTEMPT_HOLDS)
-            attempt_ask_again(other);
+            attempt_ask_again(&pair->other);
     }
+    if (at.plan.end != PLAN_OK) /* one of them may have ended */
+        pair_leave(pair);
     plan_free(&at.plan);
 }
 
-/* Both pupils begin now: later they would copy the memory of the exploration with each question. */
-static void attempt_with_pupils(const char *path) {
-    struct pupil_hello hello, same;
-    struct pupil pupil, other;
-    unsigned shift;
+static void attempt_with_pair(struct pair *pair) {
+    struct why why;
 
-    if (getrandom(&shift, sizeof shift, 0) != (ssize_t)sizeof shift) {
-        conclude(at.attempt, ATTEMPT_BROKEN, "getrandom: %s", strerror(errno));
-        return;
+    if (!pair->is_met) {
+        const enum pupil_end end = pair_meet(pair, &why);
+
+        if (!pair->is_met) {
+            tell_no_pair(end, &pair->hello, &why);
+            return;
+        }
     }
-    (void)malloc_trim(0); /* else each player's fork copies what the last exploration freed */
-    if (!attempt_meet(&pupil, path, 0, &hello))
-        return;
-    if (attempt_meet(&other, path, 1 + shift % SHIFTS, &same)) {
-        attempt_with(&pupil, &hello, &other);
-        pupil_stop(&other);
-    }
-    pupil_stop(&pupil);
+    attempt_with(pair);
 }
 
-/* This process and the pupils' wait for each other all the time. On one processor, that on which we
- * run now, this takes a fifth less CPU, and much less time if others use the machine. */
-static void attempt_on_one_processor(const char *path) {
-    const int here = sched_getcpu();
-    cpu_set_t all, one;
-    const bool is_known =
-        here >= 0 && here < CPU_SETSIZE && sched_getaffinity(0, sizeof all, &all) == 0;
-
-    CPU_ZERO(&one);
-    if (is_known) {
-        CPU_SET((size_t)here, &one);
-        (void)sched_setaffinity(0, sizeof one, &one);
-    }
-    attempt_with_pupils(path);
-    if (is_known)
-        (void)sched_setaffinity(0, sizeof all, &all);
-}
-
-void attempt_make(const char *path, const struct check *check, const struct values *values,
-                  const volatile bool *is_interrupted, struct attempt *attempt) {
+void attempt_make(struct pair *pair, const struct check *check, const struct values *values,
+                  struct attempt *attempt) {
     memset(&at, 0, sizeof at);
     memset(attempt, 0, sizeof *attempt);
     attempt->end = ATTEMPT_BROKEN; /* until something is known */
     at.check = check;
     at.values = values;
     at.attempt = attempt;
-    at.is_interrupted = is_interrupted;
+    at.is_interrupted = pair->is_interrupted;
     at.view = view_make();
     if (at.view == NULL) {
         conclude(attempt, ATTEMPT_BROKEN, "view: out of memory");
         return;
     }
-    attempt_on_one_processor(path);
+    pair_gather(pair);
+    attempt_with_pair(pair);
+    pair_scatter(pair);
     view_free(at.view);
     /* Messages of the student's code are a part of these. */
     attempt_make_plain(attempt->summary);

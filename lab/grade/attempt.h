@@ -6,6 +6,7 @@
 #define LAB_ATTEMPT_H
 
 #include "chapter.h"
+#include "pair.h"
 #include "schedule.h"
 #include "values.h"
 
@@ -38,10 +39,12 @@ struct attempt {
     const char *advice;            /* for this failure; NULL: the check's */
 };
 
-/* Run `check` on the shared object at `path`, which student_build() made. If the file does something
- * else at one of the values, the check also begins there. Blocks until the check has ended, or a signal's handler sets *is_interrupted. */
-void attempt_make(const char *path, const struct check *check, const struct values *values,
-                  const volatile bool *is_interrupted, struct attempt *attempt);
+/* Run `check` on the object of `pair`. If the file does something else at one of the values, the check
+ * also begins there. Blocks until the check has ended, or a signal's handler sets
+ * *pair->is_interrupted. It meets the pair if that is not met. The caller leaves it after the last
+ * check. */
+void attempt_make(struct pair *pair, const struct check *check, const struct values *values,
+                  struct attempt *attempt);
 
 /* Replace each byte of a student's text that is not ASCII, or that a terminal would obey, by '?'.
  */

@@ -21,19 +21,13 @@ static void grading_refuse(struct grading *grading, enum grading_file file, cons
     attempt_make_plain(grading->why);
 }
 
-static void make_all(struct grading *grading, const char *path, struct student_file *file,
-                     const volatile bool *is_interrupted) {
-    struct values values;
-
-    if (values_read(&values, path, grading->seed) != 0) {
-        grading_refuse(grading, GRADING_BROKEN, strerror(errno));
-        return;
-    }
+static void make_each(struct grading *grading, struct pair *pair, const struct values *values,
+                      struct student_file *file) {
     assert(grading->chapter.check_count > 0 && grading->chapter.check_count <= CHAPTER_CHECKS);
     for (size_t i = 0; i < grading->chapter.check_count; i++) {
         struct attempt *attempt = &grading->attempts[i];
 
-        attempt_make(file->object, &grading->chapter.checks[i], &values, is_interrupted, attempt);
+        attempt_make(pair, &grading->chapter.checks[i], values, attempt);
         attempt->line = student_line(file, attempt->crashed_at);
         if (attempt->end == ATTEMPT_STOPPED || attempt->end == ATTEMPT_BROKEN) {
             grading->file = attempt->end == ATTEMPT_STOPPED ? GRADING_STOPPED : GRADING_BROKEN;
@@ -45,6 +39,19 @@ static void make_all(struct grading *grading, const char *path, struct student_f
             break;
     }
     grading->file = GRADING_CHECKED;
+}
+
+static void make_all(struct grading *grading, const char *path, struct student_file *file,
+                     const volatile bool *is_interrupted) {
+    struct pair pair = {.path = file->object, .is_interrupted = is_interrupted};
+    struct values values;
+
+    if (values_read(&values, path, grading->seed) != 0) {
+        grading_refuse(grading, GRADING_BROKEN, strerror(errno));
+        return;
+    }
+    make_each(grading, &pair, &values, file);
+    pair_leave(&pair);
 }
 
 /* A link is not missing, even if its target is. */

@@ -569,7 +569,7 @@ static bool is_sale(const struct plan_node *node) {
     return is_end(node) && node->call.kind == CALL_END && !node->is_prepare;
 }
 
-/* Choose the sales from all parts of the tree, once: it may grow later. */
+/* Choose the sales from all parts of the tree. */
 static void choose_sales(struct plan *plan) {
     size_t ends = 0, at = 0;
 
@@ -580,37 +580,42 @@ static void choose_sales(struct plan *plan) {
             plan->sales[plan->sale_count++] = node;
 }
 
-/* Ask for the sales from number `first` on, and add what they do to the hash. Returns how many have
- * an answer. */
+/* Ask for each of the sales with each of the shifts, from question `first` on, with one player. Add
+ * what they do to the hashes. Returns how many have an answer. */
 static size_t ask_others(struct plan *plan, struct pupil *other, const struct sale_options *options,
-                         const struct plan_shift *by, size_t first, uint64_t *hash) {
-    uint64_t found = 0;
+                         const struct plan_shift *shifts, size_t count, uint64_t *hashes,
+                         size_t first) {
+    const size_t each = plan->sale_count, left = count * each - first;
+    const size_t asked = left < PAPERS ? left : PAPERS;
+    uint64_t found;
     enum pupil_end end;
 
-    for (size_t i = first; i < plan->sale_count; i++)
-        write_other(plan, other, options, plan->sales[i], by);
+    for (size_t i = first; i < first + asked; i++)
+        write_other(plan, other, options, plan->sales[i % each], &shifts[i / each]);
     end = pupil_ask(other, &plan->why);
     if (end == PUPIL_STOPPED || end == PUPIL_BROKEN) {
         plan->end = plan_end_of(end);
         return 0;
     }
-    for (size_t i = 0; i <= other->answered && first + i < plan->sale_count; i++) {
-        found = i < other->answered
-                    ? first_other_call(plan, &other->papers[i], plan->sales[first + i], by)
+    for (size_t i = first; i <= first + other->answered && i < first + asked; i++) {
+        uint64_t *hash = &hashes[i / each];
+
+        found = i < first + other->answered
+                    ? first_other_call(plan, &other->papers[i - first], plan->sales[i % each],
+                                       &shifts[i / each])
                     : (uint64_t)end + 1;
         if (found != 0)
-            *hash = model_mix(*hash + first + i + 1, &found, sizeof found) | 1;
+            *hash = model_mix(*hash + i % each + 1, &found, sizeof found) | 1;
     }
     return other->answered + (end != PUPIL_OK);
 }
 
-uint64_t plan_others(struct plan *plan, struct pupil *other, const struct sale_options *options,
-                     const struct plan_shift *by) {
-    uint64_t hash = 0;
-
-    if (plan->sale_count == 0)
-        choose_sales(plan);
-    for (size_t i = 0; i < plan->sale_count && plan->end == PLAN_OK;)
-        i += ask_others(plan, other, options, by, i, &hash);
-    return plan->end == PLAN_OK ? hash : 0;
+void plan_others(struct plan *plan, struct pupil *other, const struct sale_options *options,
+                 const struct plan_shift *shifts, size_t count, uint64_t *hashes) {
+    memset(hashes, 0, count * sizeof *hashes);
+    choose_sales(plan);
+    for (size_t i = 0; i < count * plan->sale_count && plan->end == PLAN_OK;)
+        i += ask_others(plan, other, options, shifts, count, hashes, i);
+    if (plan->end != PLAN_OK)
+        memset(hashes, 0, count * sizeof *hashes);
 }

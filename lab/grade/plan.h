@@ -22,7 +22,7 @@
 #include "pupil.h"
 
 #define PLAN_NODES 20000
-#define PLAN_SALES 8                   /* that plan_others() asks for, at most PAPERS */
+#define PLAN_SALES 8                   /* that plan_others() asks for */
 #define PLAN_CALLS UINT64_C(100000000) /* of all schedules together */
 
 enum plan_end {
@@ -71,11 +71,11 @@ struct plan_shift {
     int64_t version, fence, count;
 };
 
-/* Ask `other` for some whole sales of the tree, with other numbers in the answers. 0: it does the same.
- * Otherwise a hash of what it does instead. Also 0 after a failure, which sets plan->end and
- * plan->why. */
-uint64_t plan_others(struct plan *plan, struct pupil *other, const struct sale_options *options,
-                     const struct plan_shift *by);
+/* Ask `other` for some whole sales of the tree, with other numbers in the answers: once for each of
+ * `count` shifts. Its hash is 0 if the file does the same. Otherwise it is one of what it does
+ * instead. All are 0 after a failure, which sets plan->end and plan->why. Once for a plan. */
+void plan_others(struct plan *plan, struct pupil *other, const struct sale_options *options,
+                 const struct plan_shift *shifts, size_t count, uint64_t *hashes);
 /* The next sale of the tree that ended with SOLD: its end; NULL: there is no other. Begin with NULL. */
 const struct plan_node *plan_next_sold(const struct plan *plan, const struct plan_node *before);
 /* The call at a node, and the node of the call before it, or NULL. */
