@@ -15,9 +15,9 @@
 
 /* The file alone decides when an attempt ends, not the speed or the load of the machine. */
 #define RUNS        100000
-#define AGAIN_LEAST 128    /* questions that are asked again */
-#define STOCK_MOST  30000  /* as many units as the model can number */
-#define STOCK_ROUND 27720  /* a multiple of all numbers to 12 */
+#define AGAIN_LEAST 128   /* questions that are asked again */
+#define STOCK_MOST  30000 /* as many units as the model can number */
+#define STOCK_ROUND 27720 /* a multiple of all numbers to 12 */
 
 static struct {
     struct exploration exploration;

@@ -16,6 +16,7 @@ struct plan_node {
     struct reply reply; /* the answer to the call above it */
     struct plan_node *parent, *child, *sibling, *next;
     struct plan_node *asked; /* the same place in the tree of the order that is asked for */
+    struct plan_node *guess; /* the place below, if the store answers as guessed: not in the tree */
     uint32_t depth;          /* the calls above it */
     int index;               /* of the order */
     bool is_prepare;
@@ -95,6 +96,7 @@ static bool is_as_planned(const struct paper *paper, const struct plan_node *nod
     return true;
 }
 
+#define ROOM       (2 * PLAN_NODES)
 #define TRIES      50   /* to find names that the file's text has not */
 #define REHEARSED  4096 /* calls, in all rehearsals of a sale */
 #define REHEARSALS 512  /* a sale comes after so many others in its process */
@@ -173,6 +175,42 @@ static void copy_texts(struct plan_node *node, const char *message, const char *
         names_replace(names, text, true);
 }
 
+/* Ask for the call of a node, and of those after guessed answers. Else plan->end is set. */
+static struct paper *ask_and_guess(struct plan *plan, const struct sale *sale,
+                                   const struct plan_node *node) {
+    struct paper *paper = write_question(plan->pupil, sale->options, node, &plan->names);
+
+    if (plan->is_guessing && plan->guessed + GUESSED_MOST <= PLAN_NODES)
+        memcpy(&paper->guesses, &plan->shown, offsetof(struct guesses, list[plan->shown.count]));
+    if (plan_has_answer(plan, plan->pupil) || !plan->is_guessing ||
+        (plan->end != PLAN_DIED && plan->end != PLAN_ENDLESS))
+        return paper;
+    plan->is_guessing = false; /* no store may answer so */
+    paper = write_question(plan->pupil, sale->options, node, &plan->names);
+    (void)plan_has_answer(plan, plan->pupil);
+    return paper;
+}
+
+/* Keep the calls after guessed answers, the newest with the paper's texts. */
+static void keep_guesses(struct plan *plan, struct plan_node *node, const struct paper *paper) {
+    const struct reply *reply = NULL;
+
+    while (node->depth + 1 < paper->calls_count &&
+           (reply = guesses_find(&plan->guesses, &node->call)) != NULL) {
+        struct plan_node *guess = &plan->room[PLAN_NODES + plan->guessed++];
+
+        *guess = *node;
+        guess->parent = node;
+        guess->depth++;
+        guess->call = paper->calls[guess->depth];
+        guess->reply = *reply;
+        guess->asked = guess;
+        node->guess = guess;
+        node = guess;
+    }
+    copy_texts(node, paper->message, paper->trace, &plan->names);
+}
+
 /* Ask the pupil for the call of a node of the first order. It may be NULL: there is no room. */
 static struct plan_node *plan_ask(struct plan *plan, const struct sale *sale,
                                   struct plan_node *node) {
@@ -180,15 +218,17 @@ static struct plan_node *plan_ask(struct plan *plan, const struct sale *sale,
 
     if (node == NULL)
         return &given_up;
-    paper = write_question(plan->pupil, sale->options, node, &plan->names);
-    if (!plan_has_answer(plan, plan->pupil))
+    paper = ask_and_guess(plan, sale, node);
+    if (plan->end != PLAN_OK)
         return &given_up;
     take_back(paper, &plan->names);
-    if (paper->calls_count != node->depth + 1 || !is_as_planned(paper, node->parent))
+    if (paper->calls_count <= node->depth ||
+        paper->calls_count > node->depth + 1 + (plan->is_guessing ? GUESSED_MOST : 0) ||
+        !is_as_planned(paper, node->parent))
         return plan_fail(plan, PLAN_DIFFERS, DIFFERS);
     node->asked = node;
     node->call = paper->calls[node->depth];
-    copy_texts(node, paper->message, paper->trace, &plan->names);
+    keep_guesses(plan, node, paper);
     return add_node(plan, sale, node);
 }
 
@@ -206,6 +246,14 @@ static struct plan_node *plan_copy(struct plan *plan, const struct sale *sale,
 }
 
 /* ---- sell by the tree */
+
+static void learn(struct plan *plan, const struct call *call, const struct reply *reply) {
+    struct reply shown = *reply;
+
+    names_show(&plan->names, &shown);
+    guesses_learn(&plan->guesses, call, reply);
+    guesses_learn(&plan->shown, call, &shown);
+}
 
 static struct plan_node *find_child(const struct plan_node *node, const struct reply *reply) {
     struct plan_node *child = node->child;
@@ -243,6 +291,20 @@ static struct plan_node *plan_first(struct plan *plan, const struct sale *sale, 
     return *root;
 }
 
+/* The next place of the first order. */
+static struct plan_node *next_asked(struct plan *plan, const struct sale *sale,
+                                    struct plan_node *node, const struct reply *reply) {
+    struct plan_node *child = find_child(node, reply), *guess = node->guess;
+
+    if (child != NULL)
+        return child;
+    learn(plan, &node->call, reply);
+    if (guess == NULL || memcmp(&guess->reply, reply, sizeof *reply) != 0)
+        return plan_ask(plan, sale, make_child(plan, node, reply));
+    node->guess = NULL;
+    return make_node(plan) != NULL ? add_node(plan, sale, guess) : &given_up;
+}
+
 static struct plan_node *plan_next(struct plan *plan, const struct sale *sale,
                                    struct plan_node *node, const struct reply *reply) {
     struct plan_node *child = find_child(node, reply), *asked;
@@ -252,12 +314,10 @@ static struct plan_node *plan_next(struct plan *plan, const struct sale *sale,
     if (child != NULL)
         return child;
     if (node->asked == node)
-        return plan_ask(plan, sale, make_child(plan, node, reply));
+        return next_asked(plan, sale, node, reply);
     names_exchange(names, node->order_id, node->index, node->instance);
     names_show(names, &shown);
-    asked = find_child(node->asked, &shown);
-    if (asked == NULL)
-        asked = plan_ask(plan, sale, make_child(plan, node->asked, &shown));
+    asked = next_asked(plan, sale, node->asked, &shown);
     return asked != &given_up ? plan_copy(plan, sale, make_child(plan, node, reply), asked, names)
                               : asked;
 }
@@ -307,7 +367,7 @@ static enum outcome plan_prepare(struct sale *sale) {
 
 /* Room for the nodes. The pupils' forks would copy the page tables of a tree in the heap. */
 static void make_room(struct plan *plan) {
-    const size_t size = PLAN_NODES * sizeof *plan->room;
+    const size_t size = ROOM * sizeof *plan->room;
     void *room = mmap(NULL, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -323,6 +383,7 @@ void plan_begin(struct plan *plan, struct pupil *pupil, const struct pupil_hello
                 uint64_t seed) {
     *plan = (struct plan){.pupil = pupil,
                           .most_calls = PLAN_CALLS,
+                          .is_guessing = true,
                           .strategy = {.name = "exercise",
                                        .family = "lab",
                                        .summary = "",
@@ -340,10 +401,12 @@ void plan_begin(struct plan *plan, struct pupil *pupil, const struct pupil_hello
 }
 
 void plan_free(struct plan *plan) {
-    for (const struct plan_node *node = plan->nodes; node != NULL; node = node->next)
-        free(node->trace);
+    for (size_t i = 0; plan->room != NULL && i < plan->count; i++)
+        free(plan->room[i].trace);
+    for (size_t i = 0; plan->room != NULL && i < plan->guessed; i++)
+        free(plan->room[PLAN_NODES + i].trace);
     if (plan->room != NULL)
-        (void)munmap(plan->room, PLAN_NODES * sizeof *plan->room);
+        (void)munmap(plan->room, ROOM * sizeof *plan->room);
     plan->room = plan->nodes = NULL;
     selling = NULL;
 }

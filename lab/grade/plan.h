@@ -44,9 +44,11 @@ struct plan {
     struct plan_node *roots[2 * (MODEL_ORDERS + 1)];
     struct names names;      /* that the pupil sees in the questions of the tree */
     struct names exchanged;  /* of the order that sells now; large for a fiber's stack */
-    struct plan_node *room;  /* for PLAN_NODES */
+    struct plan_node *room;  /* for PLAN_NODES, and for as many that are guessed */
     struct plan_node *nodes; /* all of them, the newest first */
-    size_t count;
+    size_t count, guessed;
+    struct guesses guesses, shown; /* of the store's answers; the same for the pupil */
+    bool is_guessing;
     const struct plan_node *latest;            /* the end of the sale that ended last */
     const struct plan_node *sales[PLAN_SALES]; /* their ends */
     size_t sale_count;

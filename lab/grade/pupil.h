@@ -14,6 +14,7 @@
 
 #include "call.h"
 #include "crash.h"
+#include "guesses.h"
 #include "strategy.h"
 #include "student_file.h"
 #include "why.h"
@@ -36,12 +37,14 @@ struct paper {
     uint32_t shift;      /* moves the sale and its stack */
     uint32_t rehearsals; /* how often the player plays this sale before it answers */
     uint32_t replies_count;
-    /* The answer: one call more than there are replies. */
+    /* The answer: one call more than there are replies, and one for each reply that is guessed. */
     uint32_t is_answered;
     uint32_t calls_count;
+    uint32_t guessed_count;
     char message[MESSAGE_BYTES]; /* of the sale, if the last call is END */
     struct crash crash;          /* or this: the student's code ended its process */
     char trace[PAPER_TRACE];     /* the texts shown since the call before, each with its NUL */
+    struct guesses guesses;      /* a part of the question */
     struct reply replies[PAPER_CALLS];
     struct call calls[PAPER_CALLS];
 };

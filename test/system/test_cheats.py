@@ -7,6 +7,7 @@ import re
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 from harness import BUILD, ROOT
@@ -86,6 +87,24 @@ TRICKS = {
     "changes_its_unit": (ANSWERS, "The ledger says that A has unit 2"),
 }
 
+# It stops at once if a row that another sale has changed is as before.
+RELIES = """static enum outcome sell(struct sale *sale) {
+    struct stock_row row = {0};
+    enum outcome outcome = OUTCOME_CONFLICT;
+
+    for (int64_t before = -1; outcome == OUTCOME_CONFLICT; before = row.version) {
+        if (before >= 0 && (outcome = store_pause(sale)) != OUTCOME_OK)
+            return outcome;
+        outcome = store_read_stock(sale, 0, &row);
+        if (outcome == OUTCOME_OK && row.version == before)
+            __builtin_trap();
+        outcome = outcome == OUTCOME_OK ? read_then_write(sale, 0, GUARD_VERSION, NULL) : outcome;
+    }
+    return outcome;
+}
+
+"""
+
 
 def distances(program, to, *flags):
     """The distance of each function or variable of a program from one that a strategy may call."""
@@ -134,6 +153,12 @@ class Cheats(unittest.TestCase):
         text = (CHEATS / "knows_the_ids.c.in").read_text()
         honest = re.sub(r"return strncmp.*?;\n", "return store_take_stock(sale, 0);\n", text, flags=re.DOTALL)
         self.assertEqual(self.check(honest, "honest")[0], 0)
+
+    def test_a_file_may_rely_on_what_no_store_answers(self):
+        """The grader guesses answers, and some of its guesses are impossible."""
+        text = (CHEATS / "counts_sales.c.in").read_text()
+        honest = re.sub(r"(?s)#define LAB.*?(?=const struct strategy)", RELIES, text)
+        self.assertEqual(self.check(honest, "relies"), (0, unittest.mock.ANY, ""))
 
 
 if __name__ == "__main__":
