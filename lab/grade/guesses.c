@@ -20,8 +20,8 @@ void guesses_learn(struct guesses *guesses, const struct call *call, const struc
 
     if (at == GUESSES)
         return;
-    guesses->list[at] = (struct guess){
-        .kind = call->kind, .how = call->how, .server = call->last, .reply = *reply};
+    guesses->list[at] =
+        (struct guess){.kind = call->kind, .how = call->how, .server = call->last, .reply = *reply};
     guesses->count += at == guesses->count;
 }
 
