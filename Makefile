@@ -125,7 +125,8 @@ SEES_lab/explore := lab/model $(SEES_lab/model) uvkit
 SEES_lab/verdict := lab/explore judge $(SEES_judge) lab/model $(SEES_lab/model)
 SEES_lab/student := strategies/seam uvkit
 SEES_lab/tell := lab/verdict $(SEES_lab/verdict) uvkit/text uvkit
-SEES_lab/grade := lab/student lab/tell $(SEES_lab/tell) strategies/spec $(SEES_strategies/spec) uvkit/process
+SEES_lab/pupil := lab/student $(SEES_lab/student) uvkit/process
+SEES_lab/grade := lab/pupil lab/student lab/tell $(SEES_lab/tell) strategies/spec $(SEES_strategies/spec) uvkit/process
 SEES_lab/class := lab/grade $(SEES_lab/grade)
 SEES_lab/command := lab/class $(SEES_lab/class) uvkit/settings uvkit
 # It judges lock libraries by their behaviour, so it sees none of them.

@@ -1,4 +1,4 @@
-/* The calls that a student's process writes on its paper (lab/grade/call.h): two sales make them on
+/* The calls that a student's process writes on its paper (lab/pupil/call.h): two sales make them on
  * the model. The first byte has the faults, and its highest bit makes a sale a cart. Eight bytes are
  * a call. An impossible one ends the sale. */
 #include "call.h"

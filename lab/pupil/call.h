@@ -42,7 +42,7 @@ enum call_kind {
     CALL_END, /* the strategy has returned */
 };
 
-#define CALL_TEXT 72 /* of a key or value; the store refuses what does not fit into KV_TEXT */
+#define CALL_TEXT 72 /* of a key or value; the store refuses one that is longer than KV_TEXT */
 
 /* A struct stock_row without padding. */
 struct call_row {

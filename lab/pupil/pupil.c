@@ -62,8 +62,8 @@ static void hand_in(const struct call *call) {
         _exit(PLAYED);
 }
 
-/* Guess the reply to this call, unless a text was shown: the paper only has room for those that were
- * shown before its last call. */
+/* Guess the reply to this call, unless a text was shown: the paper has no room for texts before an
+ * earlier call than its last. */
 static void guess_reply(struct paper *paper, const struct call *call) {
     const struct reply *reply = guesses_find(&paper->guesses, call);
 
