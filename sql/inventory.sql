@@ -23,10 +23,22 @@ CREATE TABLE IF NOT EXISTS stock (
     fence      bigint NOT NULL DEFAULT 0, -- the highest token that wrote; only redis-fenced refuses an older one
     returns_to_count boolean NOT NULL DEFAULT false, -- a unit that comes back raises the count: see stock_place
     loaded_into text NOT NULL DEFAULT '', -- the data set in Redis that sells this row, for good; '' for none
+    -- Units that Redis sold and an instance brought here, even if an order was cancelled since. Bringing one again changes nothing.
+    brought    int8multirange NOT NULL DEFAULT '{}',
     PRIMARY KEY (product_id, shard)
 ) WITH (fillfactor = 10); -- hot rows: leaves room for HOT updates in the page
 ALTER TABLE stock ADD COLUMN IF NOT EXISTS returns_to_count boolean NOT NULL DEFAULT false; -- for older tables
 ALTER TABLE stock ADD COLUMN IF NOT EXISTS loaded_into text NOT NULL DEFAULT '';
+ALTER TABLE stock ADD COLUMN IF NOT EXISTS brought int8multirange NOT NULL DEFAULT '{}';
+DO $$ BEGIN -- the former table of brought units
+    IF to_regclass('brought_unit') IS NOT NULL THEN
+        UPDATE stock s SET brought = s.brought + b.units FROM (SELECT product_id, shard, range_agg(int8range(b.unit, b.unit, '[]')) AS units
+            FROM brought_unit b JOIN stock USING (product_id) WHERE b.unit >= first_unit AND shard = (SELECT shard FROM stock t
+                WHERE t.product_id = b.product_id AND t.first_unit <= b.unit ORDER BY first_unit DESC LIMIT 1)
+            GROUP BY product_id, shard) b WHERE (s.product_id, s.shard) = (b.product_id, b.shard);
+        DROP TABLE brought_unit;
+    END IF;
+END $$;
 
 -- With `return=count`: the unit in each place of the count to which a unit came back. Place p, from 0, is the last one while
 -- p + 1 units are available. It has unit first_unit + p, unless a row here names another. The row of a place that was sold
@@ -91,14 +103,6 @@ CREATE TABLE IF NOT EXISTS returned_unit (
 );
 CREATE INDEX IF NOT EXISTS returned_unit_by_product ON returned_unit (product_id);
 
--- Units that Redis sold and an instance brought here. Bringing one again changes nothing, even if its order was cancelled
--- since. So a unit that Redis took twice is not written twice.
-CREATE TABLE IF NOT EXISTS brought_unit (
-    product_id uuid NOT NULL REFERENCES product,
-    unit       bigint NOT NULL,
-    order_id   uuid NOT NULL,
-    PRIMARY KEY (product_id, unit)
-);
 -- Events of instances under --lab: each failpoint, before it acts, and each result of a raw lock command. Times come from
 -- the instance, converted to the database's clock as exactly as a round trip allows.
 CREATE TABLE IF NOT EXISTS lab_event (
@@ -119,7 +123,6 @@ CREATE TABLE IF NOT EXISTS lab_event (
 CREATE INDEX IF NOT EXISTS lab_event_by_time ON lab_event USING brin (at) WITH (pages_per_range = 8);
 
 GRANT SELECT ON product TO inventory_svc;
-GRANT SELECT, INSERT ON brought_unit TO inventory_svc;
 GRANT SELECT, INSERT, UPDATE ON stock, stock_place, lockkit_lock TO inventory_svc;
 GRANT SELECT, INSERT, DELETE, UPDATE (confirmed, second_shard, second_unit, second_remaining) ON reservation TO inventory_svc;
 GRANT SELECT, INSERT, UPDATE, DELETE ON returned_unit TO inventory_svc; -- UPDATE is for SELECT ... FOR UPDATE

@@ -26,6 +26,7 @@ struct product {
     bool is_leased;                 /* some sale asked a server for a lease, of this kind: */
     enum lock_kind lease;
     uint64_t stamped;         /* how often its stamped lock was won */
+    struct batcher *taker;    /* of units from Redis; or NULL: no sale took one yet */
     struct batcher *batchers; /* one per row of stock; or NULL: no sale of it joined a batch yet */
 
     /* For the table only. */

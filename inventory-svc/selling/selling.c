@@ -83,6 +83,7 @@ static enum outcome selling_sell(struct selling *selling, struct store *store,
         text_copy(selling->why.text, sizeof selling->why.text, outcome_text(outcome));
     selling->is_reply_dropped = live.is_reply_dropped;
     (void)sale_cost_text(&live.cost, selling->timing);
+    live_sale_end(&live);
     return outcome;
 }
 
@@ -94,6 +95,7 @@ void selling_prepare(struct store *store, struct product *product) {
         return;
     live_sale_init(&live, store, product, "", clock_now_ms(), &why);
     (void)product->spec.strategy->prepare(&live.sale);
+    live_sale_end(&live);
 }
 
 void selling_run(struct selling *selling, struct store *store) {

@@ -35,32 +35,43 @@ enum outcome segment_sql_hand_out(struct pg_pool *pool, const char *product_id,
     return outcome;
 }
 
-/* Writes in the order of units, so two instances that bring the same units meet at the first. This
- * statement's snapshot does not show a sale that another instance brought meanwhile: it is '?'. */
-static struct statement write_pending =
-    STATEMENT("write_pending", 5,
-              "WITH noted AS MATERIALIZED (SELECT * FROM unnest($4::uuid[], $5::bigint[])"
-              "  WITH ORDINALITY AS noted(order_id, unit, place)),"
-              " brought AS (INSERT INTO brought_unit (product_id, unit, order_id)"
-              "  SELECT $1::uuid, unit, order_id FROM noted ORDER BY unit"
-              "  ON CONFLICT DO NOTHING RETURNING unit, order_id),"
-              " lowered AS (UPDATE stock SET version = version + 1,"
-              "   available = available - (SELECT count(*) FROM brought)"
-              "  WHERE product_id = $1::uuid AND shard = $2::int AND EXISTS (SELECT FROM brought)"
-              "  RETURNING first_unit),"
-              " written AS (INSERT INTO reservation"
-              "   (order_id, product_id, shard, unit, remaining, instance, fence)"
-              "  SELECT order_id, $1::uuid, $2::int, unit, unit - first_unit, $3::text, 0"
-              "  FROM brought, lowered ON CONFLICT (order_id) DO NOTHING RETURNING order_id),"
-              " back AS (INSERT INTO returned_unit (product_id, shard, unit)"
-              "  SELECT $1::uuid, $2::int, unit FROM brought"
-              "  WHERE order_id NOT IN (SELECT order_id FROM written))"
-              " SELECT CASE WHEN noted.order_id IN (SELECT order_id FROM written)"
-              "   OR (r.product_id, r.unit) = ($1::uuid, noted.unit) THEN 'sold'"
-              "  WHEN r.order_id IS NOT NULL OR brought.order_id IS NOT NULL THEN 'repeated'"
-              "  ELSE '?' END"
-              " FROM noted LEFT JOIN brought USING (order_id, unit)"
-              " LEFT JOIN reservation r ON r.order_id = noted.order_id ORDER BY place");
+/* The FOR UPDATE waits while another instance brings sales of this row, so `new` has only units that
+ * nobody brought. The UPDATE follows the row to the version that is locked here (EvalPlanQual). Orders
+ * are inserted in their own order, so two rows that bring the same orders meet at the first.
+ *
+ * Returns a row for each sale that was not written now. This statement's snapshot does not show a
+ * sale that another instance brought meanwhile: it is '?'. */
+#define WRITE_PENDING(unless_known)                                                                \
+    "WITH held AS MATERIALIZED (SELECT first_unit, brought FROM stock"                             \
+    "  WHERE product_id = $1::uuid AND shard = $2::int FOR UPDATE),"                               \
+    " noted AS MATERIALIZED (SELECT * FROM unnest($4::uuid[], $5::bigint[])"                       \
+    "  WITH ORDINALITY AS noted(order_id, unit, place)),"                                          \
+    " new AS MATERIALIZED (SELECT DISTINCT ON (unit) order_id, unit, first_unit"                   \
+    "  FROM noted, held WHERE NOT brought @> unit ORDER BY unit, place),"                          \
+    " lowered AS (UPDATE stock SET version = version + 1, available = available - count,"          \
+    "   brought = brought + units"                                                                 \
+    "  FROM (SELECT count(*), range_agg(int8range(unit, unit, '[]')) AS units FROM new) n"         \
+    "  WHERE product_id = $1::uuid AND shard = $2::int AND count > 0),"                            \
+    " written AS (INSERT INTO reservation"                                                         \
+    "   (order_id, product_id, shard, unit, remaining, instance, fence)"                           \
+    "  SELECT order_id, $1::uuid, $2::int, unit, unit - first_unit, $3::text, 0"                   \
+    "  FROM new ORDER BY order_id" unless_known " RETURNING order_id, unit),"                      \
+    " back AS (INSERT INTO returned_unit (product_id, shard, unit)"                                \
+    "  SELECT $1::uuid, $2::int, unit FROM new"                                                    \
+    "  WHERE (order_id, unit) NOT IN (SELECT order_id, unit FROM written))"                        \
+    " SELECT place, coalesce((SELECT CASE WHEN (r.product_id, r.unit)"                             \
+    "    = ($1::uuid, noted.unit) THEN 'sold' ELSE 'repeated' END"                                 \
+    "   FROM reservation r WHERE r.order_id = noted.order_id),"                                    \
+    "  CASE WHEN (order_id, unit) IN (SELECT order_id, unit FROM new) THEN 'repeated'"             \
+    "  ELSE '?' END)"                                                                              \
+    " FROM noted WHERE (order_id, unit) NOT IN (SELECT order_id, unit FROM written)"
+
+/* An insert without ON CONFLICT is cheaper, and refuses the whole statement if the ledger has one of
+ * the orders. */
+static struct statement write_pending[] = {
+    [false] = STATEMENT("write_pending", 5, WRITE_PENDING("")),
+    [true] =
+        STATEMENT("write_pending_of_new", 5, WRITE_PENDING(" ON CONFLICT (order_id) DO NOTHING"))};
 
 /* Write the arrays, "{a,b}", of all sales. */
 static void segment_sql_write_arrays(const struct segment_sale *sales, size_t count, char *orders,
@@ -81,16 +92,22 @@ static enum outcome segment_sql_outcome_of(const char *word) {
                                            : OUTCOME_CONFLICT;
 }
 
-/* Write once. *is_unseen: another instance has brought one of the sales, or one is gone. */
-static enum outcome write_once(struct pg_pool *pool, struct pg_query query,
+/* Write once. REPEATED: only without `has_repeats`. *is_unseen: another instance has brought one of the
+ * sales, or one is gone. */
+static enum outcome write_once(struct pg_pool *pool, struct pg_query query, bool has_repeats,
                                struct segment_sale *sales, size_t count, bool *is_unseen,
                                struct why *why) {
-    enum outcome outcome = statement_write(pool, &write_pending, &query, why);
+    enum outcome outcome = statement_write(pool, &write_pending[has_repeats], &query, why);
 
-    assert(outcome != OUTCOME_OK || query.affected == (int64_t)count);
-    for (size_t i = 0; i < count && outcome == OUTCOME_OK; i++) {
-        sales[i].outcome = segment_sql_outcome_of(pg_text(&query, (int)i, 0));
-        *is_unseen |= sales[i].outcome == OUTCOME_CONFLICT;
+    *is_unseen = false;
+    for (size_t i = 0; i < count && outcome == OUTCOME_OK; i++)
+        sales[i].outcome = OUTCOME_SOLD;
+    for (int i = 0; i < query.affected && outcome == OUTCOME_OK; i++) {
+        const int64_t place = pg_int(&query, i, 0);
+
+        assert(place >= 1 && place <= (int64_t)count);
+        sales[place - 1].outcome = segment_sql_outcome_of(pg_text(&query, i, 1));
+        *is_unseen |= sales[place - 1].outcome == OUTCOME_CONFLICT;
     }
     pg_query_clear(&query);
     return outcome;
@@ -110,9 +127,9 @@ enum outcome segment_sql_write(struct pg_pool *pool, const char *product_id, int
     (void)why_set(why, "out of memory");
     if (orders != NULL && units != NULL) {
         segment_sql_write_arrays(sales, count, orders, units);
-        outcome = write_once(pool, query, sales, count, &is_unseen, why);
-        if (outcome == OUTCOME_OK && is_unseen)
-            outcome = write_once(pool, query, sales, count, &is_unseen, why);
+        outcome = write_once(pool, query, false, sales, count, &is_unseen, why);
+        if (outcome == OUTCOME_REPEATED || (outcome == OUTCOME_OK && is_unseen))
+            outcome = write_once(pool, query, true, sales, count, &is_unseen, why);
     }
     free(orders);
     free(units);

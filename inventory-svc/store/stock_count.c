@@ -1,6 +1,5 @@
 /* Counts the units of a product that are left, in the database and in Redis. */
-#include "pending.h"
-#include "segment_sql.h"
+#include "segment_redis.h"
 #include "stock_sql.h"
 #include "store_live.h"
 

@@ -16,10 +16,9 @@
 #include "clock.h"
 #include "fiber.h"
 #include "log.h"
+#include "made_note.h"
 #include "number.h"
-#include "pending.h"
 #include "reservation_sql.h"
-#include "segment_sql.h"
 #include "stock_sql.h"
 #include "text_copy.h"
 
@@ -32,14 +31,13 @@
 #define LAST_LOOK_MS     500  /* for a look at the ledger after a sale's deadline */
 #define LOOK_UP_MS       1000 /* with the lock held: others wait for it, and then for its TTL */
 #define NONE_RETURNED_MS 100
-#define REDIS_MS         1000 /* of a command */
 #define PAUSE_LEAST_MS   2
 #define PAUSE_MOST_MS    32
 #define BATCH_MOST       256
 #define BATCH_LIMIT      4096 /* most sales that may wait for a row */
 #define BATCH_TRIES      2
 
-static int64_t live_due_ms(const struct live_sale *live) {
+int64_t live_due_ms(const struct live_sale *live) {
     return number_min(statement_deadline_ms(), live->deadline_ms);
 }
 
@@ -153,7 +151,7 @@ static enum outcome live_find_sale(struct sale *sale, bool *is_found) {
                                 &found, is_unknown ? &ignored : live->why);
 }
 
-static struct reservation *live_begin_sold(struct live_sale *live, int shard) {
+struct reservation *live_begin_sold(struct live_sale *live, int shard) {
     struct reservation *sold = &live->sold;
 
     *sold = (struct reservation){.shard = shard};
@@ -176,8 +174,7 @@ static enum outcome live_note_sold(struct live_sale *live) {
     return OUTCOME_SOLD;
 }
 
-/* In a transaction nothing is sold yet. */
-static enum outcome live_end_sold(struct live_sale *live, enum outcome outcome, int64_t due_ms) {
+enum outcome live_end_sold(struct live_sale *live, enum outcome outcome, int64_t due_ms) {
     if (live->is_transaction)
         return outcome == OUTCOME_UNKNOWN ? OUTCOME_BUSY : outcome;
     if (outcome == OUTCOME_UNKNOWN)
@@ -455,77 +452,6 @@ static enum outcome live_take_in_batch(struct sale *sale, int shard) {
     return live_end_sold(live, member.outcome, member.due_ms);
 }
 
-/* ---- Stock that Redis sells, and its way to the ledger */
-
-/* Each command with these keys counts as a round trip of the sale. */
-static struct segment_keys live_keys(struct live_sale *live) {
-    return (struct segment_keys){.redis = live->store->kv,
-                                 .product_id = live->product->id,
-                                 .why = live->why,
-                                 .deadline_ms =
-                                     number_min(clock_now_ms() + REDIS_MS, live->deadline_ms),
-                                 .sends = &live->cost.redis,
-                                 .retries = &live->cost.retries};
-}
-
-static enum outcome live_open_data_set(struct sale *sale, struct data_set *set) {
-    const struct segment_keys keys = live_keys(live_of(sale));
-
-    return segment_redis_open(&keys, set);
-}
-
-/* First announces the product: otherwise no instance would look for a unit that Redis sold and a
- * killed instance left behind. */
-static enum outcome live_hand_out(struct sale *sale, const struct data_set *set,
-                                  struct stock_row *row) {
-    struct live_sale *live = live_of(sale);
-    const struct segment_keys keys = live_keys(live);
-    enum outcome outcome = segment_redis_announce(&keys);
-
-    if (outcome != OUTCOME_OK)
-        return outcome;
-    live->cost.postgres++;
-    return segment_sql_hand_out(live->store->pool, live->product->id, set, row, live_due_ms(live),
-                                live->why);
-}
-
-static enum outcome live_load_row(struct sale *sale, const struct data_set *set,
-                                  const struct stock_row *row) {
-    const struct segment_keys keys = live_keys(live_of(sale));
-
-    return segment_redis_load(&keys, set, row);
-}
-
-/* This command is the sale. */
-static enum outcome live_take_loaded(struct sale *sale, struct loaded_unit *taken) {
-    struct live_sale *live = live_of(sale);
-    const struct segment_keys keys = live_keys(live);
-
-    live->write_begun_ns = clock_now_ns();
-    return segment_redis_take(&keys, live->order_id, sale->instance, taken);
-}
-
-static enum outcome live_write_pending(struct sale *sale, const struct stock_row *seen,
-                                       bool is_awaited) {
-    struct live_sale *live = live_of(sale);
-    struct reservation *sold = live_begin_sold(live, seen->shard);
-    struct pending_sale pending = {.product_id = sold->product_id,
-                                   .order_id = sold->order_id,
-                                   .shard = seen->shard,
-                                   .unit = seen->first_unit + seen->available - 1};
-    enum outcome outcome = OUTCOME_SOLD;
-
-    sold->unit = pending.unit;
-    sold->remaining = seen->available - 1;
-    if (is_awaited) {
-        live->cost.postgres++;
-        outcome = pending_write(live->store->pending, &pending, live_due_ms(live), live->why);
-    } else {
-        pending_add(live->store->pending, &pending);
-    }
-    return live_end_sold(live, outcome, clock_now_ms());
-}
-
 /* ---- Transactions: a connection of the pool, held from begin to commit or rollback. All steps of
  * the sale on the stock run on it.
  *
@@ -696,4 +622,9 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
         .deadline_ms = begun_ms + options->wait_ms + options->work_ms + STATEMENTS_MS,
         .cost = SALE_COST_INIT,
     };
+}
+
+void live_sale_end(struct live_sale *live) {
+    made_note_keep(live->note);
+    live->note = NULL;
 }

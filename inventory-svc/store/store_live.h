@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+struct made_note;
 struct pending;
 struct redis;
 
@@ -57,7 +58,9 @@ struct live_sale {
     int64_t lands_until_ms;  /* an unanswered write may land until then; or 0 */
     int64_t key_asked_ns;    /* its first attempt at a lock made of a raw key, or 0 */
     int64_t key_set_ns;
-    int64_t worked_ms; /* of the work that it has begun and not ended */
+    int64_t worked_ms;      /* of the work that it has begun and not ended */
+    struct made_note *note; /* of the unit that it took in Redis and did not bring yet; or NULL */
+    bool has_asked;         /* Redis may have given it such a unit */
     /* Refusals of a raw lock in a row, which become one event. */
     unsigned refusals;
     int64_t refused_from_ns, refused_ns; /* its first attempt, and its last refusal */
@@ -69,6 +72,9 @@ struct live_sale {
  * copied. `why` is "" from now on. */
 void live_sale_init(struct live_sale *live, struct store *store, struct product *product,
                     const char *order_id, int64_t begun_ms, struct why *why);
+
+/* After the sale. */
+void live_sale_end(struct live_sale *live);
 
 /* Look for this order in the ledger and confirm it: it cannot be cancelled any more. OK and
  * *is_found, and then `found`; BUSY, UNKNOWN, FAILED. */

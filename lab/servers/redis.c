@@ -283,7 +283,8 @@ enum outcome model_take_loaded(struct sale *base, struct loaded_unit *taken) {
 
     if (!begin_script(sale))
         return OUTCOME_UNKNOWN;
-    outcome = segments_take(&world->keys.segments, sale->ledger, world->state.now_ms, taken);
+    outcome = segments_take(&world->keys.segments, sale->ledger, base->may_be_repeat,
+                            world->state.now_ms, taken);
     if (outcome == OUTCOME_SOLD_OUT)
         model_say(sale, "finds no unit in Redis, and no row to load");
     else if (seen->available == 0)

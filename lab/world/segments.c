@@ -52,7 +52,7 @@ static bool has_unit(struct segments *segments) {
     return true;
 }
 
-enum outcome segments_take(struct segments *segments, int order, int64_t now_ms,
+enum outcome segments_take(struct segments *segments, int order, bool may_be_repeat, int64_t now_ms,
                            struct loaded_unit *taken) {
     struct segment *selling = &segments->selling;
     struct segment_note *note;
@@ -63,7 +63,8 @@ enum outcome segments_take(struct segments *segments, int order, int64_t now_ms,
     if (!taken->is_again && !has_unit(segments))
         return segments->is_over ? OUTCOME_SOLD_OUT : OUTCOME_OK;
     if (!taken->is_again) {
-        *note = (struct segment_note){selling->shard, selling->first, selling->left, 1, now_ms};
+        *note = (struct segment_note){selling->shard, selling->first, selling->left, 1,
+                                      may_be_repeat,  now_ms};
         selling->left--;
         taken->is_half_sold =
             !segments->is_over && segments->count == 0 && selling->left == selling->units / 2;
@@ -80,7 +81,7 @@ void segments_forget(struct segments *segments, int order, bool is_sold) {
     note = &segments->notes[order];
     note->is_pending = 0;
     note->noted_ms = 0;
-    if (!is_sold)
+    if (!is_sold || !note->may_be_repeat)
         memset(note, 0, sizeof *note);
 }
 

@@ -20,7 +20,8 @@ struct segment {
 /* The order with this index took unit first + before - 1. */
 struct segment_note {
     int32_t shard, first, before; /* before 0: it took no unit */
-    int32_t is_pending;           /* the ledger does not have it yet */
+    int16_t is_pending;           /* the ledger does not have it yet */
+    int16_t may_be_repeat;        /* remembered when the ledger has it */
     int64_t noted_ms;
 };
 
@@ -43,10 +44,11 @@ bool segments_are_at(const struct segments *segments, const struct data_set *set
 enum outcome segments_load(struct segments *segments, const struct data_set *set,
                            const struct stock_row *row);
 /* OK or SOLD_OUT. */
-enum outcome segments_take(struct segments *segments, int order, int64_t now_ms,
+enum outcome segments_take(struct segments *segments, int order, bool may_be_repeat, int64_t now_ms,
                            struct loaded_unit *taken);
 
-/* The ledger has the order's unit (`is_sold`), or has rejected it: then the note is deleted. */
+/* The ledger has the order's unit (`is_sold`), or has rejected it. The order is forgotten, unless it
+ * is sold and may be a repeat. */
 void segments_forget(struct segments *segments, int order, bool is_sold);
 /* True if there is a note of a unit that the ledger does not have yet. Then the time matters. */
 bool segments_are_pending(const struct segments *segments);

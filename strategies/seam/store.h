@@ -348,8 +348,9 @@ enum outcome store_load_row(struct sale *sale, const struct data_set *set,
 /* Take a unit for this order and note it, in one step: the last unit of the row on sale, or else of
  * the next loaded row.
  *
- *     OK        and then `taken`: the same unit again if this order has taken one before;
- *               taken->seen.available is 0 when nothing is loaded now
+ *     OK        and then `taken`: the same unit again if this order has taken one before, or, if
+ *               it may be no repeat, as long as the ledger does not have that; taken->seen.available
+ *               is 0 when nothing is loaded now
  *     SOLD_OUT  nothing is loaded, and nothing is left to load */
 enum outcome store_take_loaded(struct sale *sale, struct loaded_unit *taken);
 

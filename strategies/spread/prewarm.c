@@ -1,23 +1,24 @@
-/* The stock is loaded into Redis before the sale, a row at a time. One script takes a unit. Batches
- * bring the sold units to Postgres. Redis must write each command to disk before it answers
- * (appendfsync always).
+/* The stock is loaded into Redis before the sale, a row at a time. One script takes a unit for each
+ * sale that waits. Batches bring the sold units to Postgres. Redis must write each command to disk
+ * before it answers (appendfsync always).
  *
  * Happy path
  * - Loading: `.prepare`, or the sale that takes half of the last loaded row, loads the next row.
  *   Postgres hands it to the data set, then a script adds it.
- * - Selling: a script takes the last unit of the row, and in the same step notes the order and that
- *   it is pending. That is the sale, and 201 leaves.
+ * - Selling: a script takes the last units of the row, one for each order, and in the same step
+ *   notes the orders. That is the sale, and 201 leaves.
  * - Writing: an instance writes the ledger rows and lowers the row of stock, in one statement for
  *   many sales. Then it removes the notes. Under ack=ledger, or with a key of the customer's, 201
  *   waits for this.
  * - A repeat is told its first unit, which the ledger has by then.
- * - Once all is sold and written, Redis forgets the orders: the ledger knows them.
+ * - Redis forgets an order once the ledger has it, and one with a key once all is sold and written.
  *
  * Failures
  * - Loading dies between its steps: Postgres gave the row to the data set, which did not get it.
  *   The data set asks for the same row again.
  * - Two sales load at once: the script adds a row only once, because the data set knows its last.
- * - The script's answer is lost: the sale asks again and gets the same unit.
+ * - The script's answer is lost: the sale asks again and gets the same unit. If another instance has
+ *   brought that unit since, it gets a second one, which comes back when the ledger has it.
  * - The instance dies after the script: another one finds the note and writes it.
  * - Redis is killed: it comes back with all its data.
  * - A write has no answer, or two instances write it: Postgres takes a unit once and says what
@@ -73,18 +74,16 @@ static bool waits_for_ledger(const struct sale *sale, const struct loaded_unit *
 /* Try until it is known whether a unit was taken, but no longer than the sale may wait. */
 static enum outcome take_surely(struct sale *sale, struct loaded_unit *taken) {
     enum outcome outcome = prewarm_take(sale, taken);
-    bool is_found = false;
 
     if (outcome != OUTCOME_UNKNOWN)
         return outcome;
+    sale->may_be_repeat = true; /* an instance may have brought its unit: ask the ledger */
     while (outcome == OUTCOME_UNKNOWN || outcome == OUTCOME_BUSY) {
         if (store_pause(sale) != OUTCOME_OK)
             return OUTCOME_UNKNOWN;
         outcome = prewarm_take(sale, taken);
     }
-    if (outcome == OUTCOME_SOLD_OUT && store_find_sale(sale, &is_found) != OUTCOME_OK)
-        return OUTCOME_UNKNOWN;
-    return is_found ? OUTCOME_REPEATED : outcome;
+    return outcome;
 }
 
 static enum outcome prewarm_sell(struct sale *sale) {

@@ -1,9 +1,6 @@
--- "<order> <order> .../<order> ...": none of them is pending any more. Orders after the "/" are forgotten.
-local orders, pending = KEYS[1] .. ':orders', KEYS[1] .. ':pending'
-local written, gone = ARGV[1]:match('^(.*)/(.*)$')
-for id in written:gmatch('%S+') do redis.call('zrem', pending, id) end
-for id in gone:gmatch('%S+') do
-  redis.call('zrem', pending, id)
-  redis.call('hdel', orders, id)
-end
+-- Number of notes, the notes, and orders. The ledger has all orders of the notes: deletes the notes. Forgets the orders behind
+-- them. It must work in a full Redis, so it adds nothing.
+local notes = tonumber(ARGV[1])
+if notes > 0 then redis.call('xdel', KEYS[1] .. ':notes', unpack(ARGV, 2, 1 + notes)) end
+if #ARGV > 1 + notes then redis.call('hdel', KEYS[1] .. ':orders', unpack(ARGV, 2 + notes)) end
 return 0

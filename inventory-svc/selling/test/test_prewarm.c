@@ -136,9 +136,11 @@ static void test_a_repeat_after_the_sell_out_gets_the_first_unit(void **state) {
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_int_equal(sell(&again, id, NULL), OUTCOME_SOLD);
     assert_int_equal(sell(&again, id, NULL), OUTCOME_SOLD_OUT);
-    WAIT_FOR(&instance.loop, own_redis_do(&own, "EXISTS sale:{%s}:stock:orders", id) == 0);
-    assert_int_equal(sell(&again, id, first.order_id), OUTCOME_REPEATED);
-    assert_int_equal(again.selling.sold.unit, first.selling.sold.unit);
+    for (int i = 0; i < 2; i++) { /* a note may have it; then only the ledger */
+        assert_int_equal(sell(&again, id, first.order_id), OUTCOME_REPEATED);
+        assert_int_equal(again.selling.sold.unit, first.selling.sold.unit);
+        WAIT_FOR(&instance.loop, own_redis_do(&own, "EXISTS sale:{%s}:stock:notes", id) == 0);
+    }
     assert_int_equal(sold(id), 2);
 }
 
@@ -158,16 +160,21 @@ static void test_a_segment_is_loaded_again_when_its_loading_died(void **state) {
     assert_int_equal(twins(id), 0);
 }
 
-/* A note that another instance left, `age_ms` old. */
+static bool is_noted(const char *id) {
+    return own_redis_do(&own, "XLEN sale:{%s}:stock:notes", id) > 0;
+}
+
+/* A note that another instance left, `age_ms` old. A stream takes no note older than its last: the
+ * first one is a minute old. */
 static void leave_note(const char *id, const char *order, const char *note, long long age_ms) {
     const long long now_ms = clock_wall_us() / 1000;
 
+    WAIT_FOR(&instance.loop, age_ms < 60000 || !is_noted(id));
+    if (age_ms >= 60000)
+        (void)own_redis_do(&own, "DEL sale:{%s}:stock:notes", id);
     (void)own_redis_do(&own, "HSET sale:{%s}:stock:orders %s %s", id, order, note);
-    (void)own_redis_do(&own, "ZADD sale:{%s}:stock:pending %lld %s", id, now_ms - age_ms, order);
-}
-
-static bool is_noted(const char *id) {
-    return own_redis_do(&own, "ZCARD sale:{%s}:stock:pending", id) > 0;
+    (void)own_redis_do(&own, "XADD sale:{%s}:stock:notes %lld-0 at %s by other orders %s", id,
+                       now_ms - age_ms, note, order);
 }
 
 static void test_what_a_killed_instance_left_behind_is_brought(void **state) {
@@ -177,7 +184,7 @@ static void test_what_a_killed_instance_left_behind_is_brought(void **state) {
     buy_all(buyers, id, 1);
     order = new_id();
     (void)own_redis_do(&own, "HSET sale:{%s}:stock left 3", id);
-    leave_note(id, order, "0 1 4 other", 60000);
+    leave_note(id, order, "0 1 4", 60000);
     WAIT_FOR(&instance.loop, sold(id) == 2);
     assert_int_equal(ask("SELECT unit FROM reservation WHERE order_id = '%s' AND instance = 'other'"
                          " AND remaining = 3",
@@ -196,7 +203,7 @@ static void test_a_note_that_is_none_sells_nothing(void **state) {
     order = new_id();
     other = new_id();
     leave_note(id, order, "0-x", 60000);
-    leave_note(id, other, "0 1 5 other", 50000);
+    leave_note(id, other, "0 1 5", 50000);
     WAIT_FOR(&instance.loop, ask("SELECT count(*) FROM reservation WHERE order_id = '%s'", other));
     expect_units(id, 1, 4);
 }
@@ -217,7 +224,7 @@ static void test_an_order_that_was_cancelled_does_not_come_back(void **state) {
 
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     assert_true(cancel_order(buyer.order_id));
-    leave_note(id, buyer.order_id, "0 1 5 other", 60000);
+    leave_note(id, buyer.order_id, "0 1 5", 60000);
     WAIT_FOR(&instance.loop, !is_noted(id));
     assert_int_equal(sold(id), 0);
     assert_int_equal(ask("SELECT count(*) FROM returned_unit WHERE product_id = '%s'", id), 1);
@@ -245,7 +252,7 @@ static void test_a_product_that_is_gone_holds_up_no_other(void **state) {
     const char *order = new_id();
 
     (void)own_redis_do(&own, "SADD sale:prewarmed %s", gone);
-    leave_note(gone, order, "0 1 5 other", 60000);
+    leave_note(gone, order, "0 1 5", 60000);
     id = make_product("prewarm", 5);
     buy_all(buyers, id, 1);
     in_fiber(bring, &count);
@@ -305,7 +312,7 @@ static void check_key(const struct buyer two[2]) {
 
 /* Each unit is for sale, sold or returned, and no sale is pending. */
 static void check_units(const char *id, int stock) {
-    assert_int_equal(own_redis_do(&own, "ZCARD sale:{%s}:stock:pending", id), 0);
+    assert_int_equal(own_redis_do(&own, "XLEN sale:{%s}:stock:notes", id), 0);
     assert_int_equal(ask("SELECT count(*) FROM returned_unit WHERE product_id = '%s'", id) +
                          sold(id) + left(id),
                      stock);
@@ -369,10 +376,10 @@ static void test_a_taking_that_was_not_answered_is_asked_again(void **state) {
     fault_proxy_listen(proxy);
     divert_kv(proxy->url);
     buy_all(buyers, id, 1);
+    WAIT_FOR(&instance.loop, !is_noted(id));
     fault_proxy_set(proxy, PROXY_HOLDS_REPLIES);
     begin(&buyer, id, NULL);
-    WAIT_FOR(&instance.loop,
-             own_redis_do(&own, "HEXISTS sale:{%s}:stock:orders %s", id, buyer.order_id) == 1);
+    WAIT_FOR(&instance.loop, is_noted(id));
     fault_proxy_cut(proxy);
     fault_proxy_set(proxy, PROXY_PASSES);
     assert_int_equal(finish_one(&buyer), OUTCOME_REPEATED);
@@ -390,11 +397,25 @@ static void test_a_full_redis_sells_nothing_and_forgets_brought_sales(void **sta
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     (void)own_redis_do(&own, "CONFIG SET maxmemory 1");
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
-    WAIT_FOR(&instance.loop, own_redis_do(&own, "ZCARD sale:{%s}:stock:pending", id) == 0);
+    WAIT_FOR(&instance.loop, own_redis_do(&own, "XLEN sale:{%s}:stock:notes", id) == 0);
     assert_int_equal(sold(id), 1);
     (void)own_redis_do(&own, "CONFIG SET maxmemory 0");
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     assert_int_equal(buyer.selling.sold.unit, 49);
+}
+
+static void test_a_full_redis_loses_no_segment(void **state) {
+    const char *id = make_product("prewarm,shards=10", 20);
+
+    buy_all(buyers, id, 2);
+    WAIT_FOR(&instance.loop, !is_noted(id));
+    (void)own_redis_do(&own, "CONFIG SET maxmemory 1");
+    buy_all(buyers, id, 5);
+    assert_int_equal(count_outcome(buyers, 5, OUTCOME_BUSY), 5);
+    (void)own_redis_do(&own, "CONFIG SET maxmemory 0");
+    buy_all(buyers, id, BUYERS);
+    assert_int_equal(count_outcome(buyers, BUYERS, OUTCOME_SOLD), 18);
+    WAIT_FOR(&instance.loop, sold(id) == 20);
 }
 
 /* Like a server that was started again. */
@@ -434,6 +455,68 @@ static void test_closing_writes_the_added_sales(void **state) {
     close_pending();
     assert_int_equal(sold(id), 25);
     open_pending();
+}
+
+static long long notes_made(const char *id) {
+    redisReply *info = redisCommand(own.admin, "XINFO STREAM sale:{%s}:stock:notes", id);
+    long long made = -1;
+
+    for (size_t i = 0; i + 1 < info->elements; i += 2)
+        if (strcmp(info->element[i]->str, "entries-added") == 0)
+            made = info->element[i + 1]->integer;
+    freeReplyObject(info);
+    return made;
+}
+
+/* All came in one turn of the loop: the first call finds nothing loaded, the second one sells. */
+static void test_sales_of_one_turn_share_a_call_and_a_note(void **state) {
+    const char *id = make_product("prewarm,shards=1", 2 * BUYERS);
+
+    (void)show(id);
+    buy_all(buyers, id, BUYERS);
+    assert_int_equal(count_outcome(buyers, BUYERS, OUTCOME_SOLD), BUYERS);
+    assert_true(notes_made(id) <= 2);
+    WAIT_FOR(&instance.loop, !is_noted(id));
+    expect_units(id, BUYERS, BUYERS);
+}
+
+/* Keys and new orders, in one call, over the ends of segments. */
+static void test_repeats_and_new_orders_share_a_call(void **state) {
+    const char *keys[5], *id = make_product("prewarm,shards=20", 40);
+
+    for (size_t i = 0; i < 5; i++)
+        keys[i] = new_id();
+    for (size_t i = 0; i < BUYERS; i++)
+        begin(&buyers[i], id, i % 3 == 0 ? keys[i / 3 % 5] : NULL);
+    finish(buyers, BUYERS);
+    assert_int_equal(count_outcome(buyers, BUYERS, OUTCOME_SOLD), 40);
+    assert_int_equal(count_outcome(buyers, BUYERS, OUTCOME_REPEATED), BUYERS / 3 - 5);
+    assert_int_equal(count_outcome(buyers, BUYERS, OUTCOME_SOLD_OUT), 5);
+    WAIT_FOR(&instance.loop, sold(id) == 40);
+    expect_units(id, 40, 0);
+}
+
+/* Another sale of the note is written. Its own is brought from the note, like that of a dead
+ * instance. */
+static void test_a_note_stays_until_the_ledger_has_all_its_orders(void **state) {
+    const char *id = make_product("prewarm,shards=1,wait=0ms,fail=before-write:error@1", 10);
+
+    buy_all(buyers, id, 2);
+    assert_int_equal(count_outcome(buyers, 2, OUTCOME_SOLD), 1);
+    WAIT_FOR(&instance.loop, sold(id) == 2);
+    WAIT_FOR(&instance.loop, !is_noted(id));
+    expect_units(id, 2, 8);
+}
+
+/* Redis remembers only an order that may be sent again. */
+static void test_a_new_order_is_forgotten_when_the_ledger_has_it(void **state) {
+    struct buyer buyer;
+    const char *id = make_product("prewarm,shards=1", 10);
+
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    assert_int_equal(own_redis_do(&own, "HLEN sale:{%s}:stock:orders", id), 0);
+    assert_int_equal(sell(&buyer, id, new_id()), OUTCOME_SOLD);
+    assert_int_equal(own_redis_do(&own, "HLEN sale:{%s}:stock:orders", id), 1);
 }
 
 /* Then the note stays, and another instance brings it. */
@@ -479,8 +562,13 @@ int main(void) {
         TEST(test_a_repeat_without_redis_is_not_told_that_nothing_was_sold),
         TEST(test_a_taking_that_was_not_answered_is_asked_again),
         TEST(test_a_full_redis_sells_nothing_and_forgets_brought_sales),
+        TEST(test_a_full_redis_loses_no_segment),
         TEST(test_a_script_that_redis_lost_is_brought_again),
         TEST(test_closing_writes_the_added_sales),
+        TEST(test_sales_of_one_turn_share_a_call_and_a_note),
+        TEST(test_repeats_and_new_orders_share_a_call),
+        TEST(test_a_note_stays_until_the_ledger_has_all_its_orders),
+        TEST(test_a_new_order_is_forgotten_when_the_ledger_has_it),
         TEST(test_what_postgres_does_not_take_is_brought_later),
     };
 

@@ -33,6 +33,7 @@ static struct sale *begin_sale(const struct sale *other) {
 static void end_sale(struct sale *sale) {
     struct own_sale *own = (struct own_sale *)(void *)sale;
 
+    live_sale_end(&own->live);
     product_put(own->live.product);
     free(own);
 }

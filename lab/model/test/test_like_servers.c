@@ -353,6 +353,7 @@ static void begin_pairs(struct run *run) {
         pair->live.deadline_ms += 60000; /* the model's sales have no deadline */
         pair->sides[0].sale = &pair->live.sale;
         pair->sides[1].sale = &sale->sale;
+        pair->live.sale.may_be_repeat = sale->sale.may_be_repeat = i == 0 || i == SALES - 1;
     }
 }
 
@@ -391,6 +392,8 @@ static void end_run(struct run *run) {
         if (run->pairs[i].is_in_transaction)
             (void)do_one(run,
                          &(struct seam_op){OP_END, .who = i, .text = "", .end = OUTCOME_SOLD_OUT});
+    for (int i = 0; i < SALES; i++)
+        live_sale_end(&run->pairs[i].live);
     product_put(run->product);
 }
 

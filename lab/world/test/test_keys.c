@@ -33,7 +33,7 @@ static void test_rows_without_room_are_refused(void **state) {
     for (int i = 0; i < SEGMENTS_AHEAD; i++, set.last = row.shard++)
         assert_int_equal(segments_load(&keys.segments, &set, &row), OUTCOME_OK);
     assert_int_equal(segments_load(&keys.segments, &set, &row), OUTCOME_BUSY);
-    assert_int_equal(segments_take(&keys.segments, 0, 1000, &taken), OUTCOME_OK);
+    assert_int_equal(segments_take(&keys.segments, 0, true, 1000, &taken), OUTCOME_OK);
     assert_int_equal(segments_load(&keys.segments, &set, &row), OUTCOME_OK);
 }
 

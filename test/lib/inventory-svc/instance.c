@@ -198,6 +198,7 @@ static void take_steps(void *arg) {
     live_sale_init(&taken->live, &instance.store, product, taken->order_id,
                    clock_now_ms() - taken->ago_ms, &taken->why);
     taken->steps(&taken->live.sale);
+    live_sale_end(&taken->live);
     product_put(product);
 }
 

@@ -481,9 +481,12 @@ static void loaded_units_are_taken_from_the_last_one_on(const struct seam_world 
 
 static void an_order_takes_one_loaded_unit(const struct seam_world *world) {
     struct loaded_unit taken;
+
     load_units(sales[0], 0, 1, 5);
+    sales[0]->may_be_repeat = true;
     assert_false(take_of(sales[0], 5).is_again);
     sales[SAME] = world->begin_sale(sales[0]);
+    sales[SAME]->may_be_repeat = true;
     taken = take_of(sales[SAME], 5);
     assert_true(taken.is_again);
     assert_int_equal(taken.seen.first_unit, 1);

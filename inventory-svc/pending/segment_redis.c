@@ -1,0 +1,417 @@
+/* The scripts and commands of stock that Redis sells, and the reading of their replies. */
+#include "segment_redis.h"
+
+#include "clock.h"
+#include "fiber.h"
+#include "log.h"
+#include "text_copy.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REDIS_MS  1000 /* of a command */
+#define KEY_BYTES (UUID_TEXT + 24)
+#define PRODUCTS  "sale:prewarmed"
+
+extern const struct redis_script pending_open_data_set, pending_load_row, pending_take_units,
+    pending_find_order, pending_read_notes, pending_forget_notes, pending_count_stock;
+
+/* A command that a fiber waits for; on its stack. `take` reads the reply and returns 0, or -1
+ * without memory or for a reply of an unexpected form. */
+struct asking {
+    struct redis_call call;
+    int (*take)(const redisReply *reply, void *data);
+    void *data;
+    int taken;
+    struct fiber_event answered;
+};
+
+static void segment_redis_on_answered(struct redis_call *call, const redisReply *reply) {
+    struct asking *asking = call->data;
+
+    if (call->status == REDIS_IS_OK && asking->take != NULL)
+        asking->taken = asking->take(reply, asking->data);
+    fiber_event_set(&asking->answered);
+}
+
+static enum outcome segment_ask(const struct segment_keys *keys, struct asking *asking) {
+    static struct log_limit failures;
+    char quoted[2 * sizeof asking->call.message];
+    enum redis_status status;
+    unsigned left_out;
+
+    asking->answered = (struct fiber_event)FIBER_EVENT_INIT;
+    asking->call.data = asking;
+    asking->call.sends = keys->sends;
+    asking->call.deadline_ms =
+        keys->deadline_ms != 0 ? keys->deadline_ms : clock_now_ms() + REDIS_MS;
+    redis_call_start(keys->redis, &asking->call, segment_redis_on_answered);
+    fiber_event_wait(&asking->answered);
+    status = asking->call.status;
+    if (status == REDIS_IS_OK && asking->taken == 0)
+        return OUTCOME_OK;
+    if (log_limit_pass(&failures, clock_now_ms(), &left_out))
+        log_warn("stock in Redis failed", "command=%s product=%s left_out=%u why=%s",
+                 asking->call.args != NULL ? asking->call.args[0] : asking->call.argv[0],
+                 keys->product_id, left_out,
+                 log_quote(quoted, sizeof quoted, asking->call.message));
+    (void)why_set(keys->why, "Redis %s",
+                  status == REDIS_IS_OK         ? "sent an answer that cannot be read"
+                  : status == REDIS_IS_UNKNOWN  ? "did not answer"
+                  : status == REDIS_IS_REJECTED ? "refused a command"
+                                                : "cannot be reached");
+    return OUTCOME_BUSY;
+}
+
+/* Run a script on the product's keys. Its arguments are in place, after the first four. */
+static enum outcome segment_run(const struct segment_keys *keys, const struct redis_script *script,
+                                struct asking *asking) {
+    const char **args = asking->call.args != NULL ? asking->call.args : asking->call.argv;
+    char key[KEY_BYTES];
+    enum outcome outcome;
+
+    assert(asking->call.argc >= 4 &&
+           (asking->call.argc <= REDIS_ARGS_MAX || args != asking->call.argv));
+    (void)snprintf(key, sizeof key, "sale:{%s}:stock", keys->product_id);
+    asking->call.script = script;
+    args[2] = "1";
+    args[3] = key;
+    outcome = segment_ask(keys, asking);
+    if (asking->call.is_whole && keys->retries != NULL)
+        ++*keys->retries;
+    return outcome;
+}
+
+/* ---- The commands of a sale */
+
+static int take_data_set(const redisReply *reply, void *data) {
+    struct data_set *set = data;
+
+    return reply->type == REDIS_REPLY_STRING &&
+                   sscanf(reply->str, "%d %40s", &set->last, set->token) == 2
+               ? 0
+               : -1;
+}
+
+enum outcome segment_redis_open(const struct segment_keys *keys, struct data_set *set) {
+    struct asking asking = {
+        .call = {.argc = 5, .argv = {[4] = set->token}}, .take = take_data_set, .data = set};
+
+    return segment_run(keys, &pending_open_data_set, &asking);
+}
+
+enum outcome segment_redis_load(const struct segment_keys *keys, const struct data_set *set,
+                                const struct stock_row *row) {
+    const struct number last = number_of(set->last), shard = number_of(row->shard),
+                        first = number_of(row->first_unit), units = number_of(row->available);
+    struct asking asking = {
+        .call = {.argc = 9,
+                 .argv = {[4] = set->token, last.text, shard.text, first.text, units.text}}};
+
+    return segment_run(keys, &pending_load_row, &asking);
+}
+
+/* The orders of a call, and the first one that has no answer yet. */
+struct taking {
+    struct segment_want **wants;
+    size_t count, next;
+};
+
+/* Read "sold <row> <first unit> <units before> <half> <orders> <note>". */
+static bool take_run(struct taking *taking, const char *text) {
+    struct stock_row seen = {.available = 0};
+    struct made_note *note;
+    char id[NOTE_ID_BYTES];
+    int is_half_sold;
+    unsigned run;
+
+    if (sscanf(text, "sold %d %" SCNd64 " %" SCNd64 " %d %u %47s", &seen.shard, &seen.first_unit,
+               &seen.available, &is_half_sold, &run, id) != 6 ||
+        run < 1 || run > taking->count - taking->next || seen.available < (int64_t)run)
+        return false;
+    note = made_note_new(id, run);
+    for (unsigned i = 0; i < run; i++, seen.available--) {
+        struct segment_want *want = taking->wants[taking->next++];
+
+        want->taken =
+            (struct loaded_unit){.seen = seen, .is_half_sold = i == 0 && is_half_sold == 1};
+        want->note = note;
+    }
+    return true;
+}
+
+/* Read the answer of one order, or of a run of orders. */
+static bool take_answer(struct taking *taking, const char *text) {
+    struct segment_want *want;
+    struct stock_row *seen;
+
+    if (taking->next == taking->count)
+        return false;
+    if (strncmp(text, "sold ", 5) == 0)
+        return take_run(taking, text);
+    want = taking->wants[taking->next++];
+    seen = &want->taken.seen;
+    if (strcmp(text, "over") == 0)
+        want->outcome = OUTCOME_SOLD_OUT;
+    want->taken.is_again = sscanf(text, "again %d %" SCNd64 " %" SCNd64, &seen->shard,
+                                  &seen->first_unit, &seen->available) == 3 &&
+                           seen->available >= 1;
+    return want->taken.is_again || want->outcome == OUTCOME_SOLD_OUT || strcmp(text, "empty") == 0;
+}
+
+static int take_answers(const redisReply *reply, void *data) {
+    struct taking *taking = data;
+
+    for (size_t i = 0; i < reply->elements; i++) {
+        const char *text = redis_reply_text(reply, i);
+
+        if (text == NULL || !take_answer(taking, text))
+            return -1;
+    }
+    return taking->next == taking->count ? 0 : -1;
+}
+
+/* How much Redis has to look for an order: in notes and in the list of orders, only there, or not. */
+enum { LOOK_IN_NOTES, LOOK_IN_ORDERS, LOOK_NOWHERE, LOOKS };
+
+static int look_of(const struct segment_want *want) {
+    return want->has_asked ? LOOK_IN_NOTES : want->may_be_repeat ? LOOK_IN_ORDERS : LOOK_NOWHERE;
+}
+
+/* Write pointers to the wants in the order in which Redis answers them. `before`: how many come
+ * before each kind. */
+static void segment_redis_sort(struct segment_want *wants, size_t count,
+                               struct segment_want **sorted, size_t before[LOOKS]) {
+    size_t at = 0;
+
+    for (int look = 0; look < LOOKS; look++) {
+        before[look] = at;
+        for (size_t i = 0; i < count; i++)
+            if (look_of(&wants[i]) == look)
+                sorted[at++] = &wants[i];
+    }
+    assert(at == count);
+}
+
+enum outcome segment_redis_take(const struct segment_keys *keys, const char *instance,
+                                struct segment_want *wants, size_t count) {
+    char fresh[SEGMENT_ORDERS_MAX * UUID_TEXT + 1] = "", *end = fresh;
+    struct segment_want *sorted[SEGMENT_ORDERS_MAX];
+    struct taking taking = {.wants = sorted, .count = count};
+    struct number asked;
+    const char *args[7 + SEGMENT_ORDERS_MAX] = {[4] = instance, fresh, asked.text};
+    struct asking asking = {.call = {.args = args}, .take = take_answers, .data = &taking};
+    size_t before[LOOKS];
+    enum outcome outcome;
+
+    assert(count > 0 && count <= SEGMENT_ORDERS_MAX);
+    segment_redis_sort(wants, count, sorted, before);
+    asked = number_of((int64_t)before[LOOK_IN_ORDERS]);
+    for (size_t i = 0; i < before[LOOK_NOWHERE]; i++)
+        args[7 + i] = sorted[i]->order_id;
+    for (size_t i = before[LOOK_NOWHERE]; i < count; i++) {
+        memcpy(end, sorted[i]->order_id, UUID_TEXT - 1);
+        end += UUID_TEXT;
+        end[-1] = i + 1 < count ? ' ' : '\0';
+    }
+    asking.call.argc = (int)(7 + before[LOOK_NOWHERE]);
+    outcome = segment_run(keys, &pending_take_units, &asking);
+    return outcome != OUTCOME_OK &&
+                   (asking.call.status == REDIS_IS_OK || asking.call.status == REDIS_IS_UNKNOWN)
+               ? OUTCOME_UNKNOWN
+               : outcome;
+}
+
+/* ---- Notes */
+
+/* Read "<row> <first unit> <units before>", and the rest. False when the text is something else. */
+static bool read_place(struct segment_note *note, int64_t *last_unit, const char *text,
+                       const char **rest) {
+    int64_t first = 0, before = 0;
+    int used = 0;
+
+    if (sscanf(text, "%d %" SCNd64 " %" SCNd64 "%n", &note->shard, &first, &before, &used) != 3 ||
+        note->shard < 0 || first < 1 || before < 1 || before > INT64_MAX - first)
+        return false;
+    *last_unit = first + before - 1;
+    *rest = text + used;
+    return true;
+}
+
+/* The ledger gets nothing of it. */
+static void warn_of_note(const char *id, const char *text) {
+    static struct log_limit limit;
+    char quoted[2 * KEY_BYTES];
+    unsigned left_out;
+
+    if (log_limit_pass(&limit, clock_now_ms(), &left_out))
+        log_warn("a note in Redis cannot be read", "note=%s left_out=%u text=%s", id, left_out,
+                 log_quote(quoted, sizeof quoted, text));
+}
+
+/* Read the orders of a note behind the sales that are read already. `fields` are its four texts. */
+static bool read_note(struct segment_note *note, const char *const fields[4]) {
+    const char *rest, *orders = fields[3];
+    const size_t length = strlen(orders);
+    int64_t unit;
+
+    if (!read_place(note, &unit, fields[1], &rest) || *rest != '\0' ||
+        length % UUID_TEXT != UUID_TEXT - 1)
+        return false;
+    text_copy(note->id, sizeof note->id, fields[0]);
+    text_copy(note->instance, sizeof note->instance, fields[2]);
+    for (note->count = 0; note->count * UUID_TEXT < length; note->count++) {
+        struct segment_sale *sale = &note->sales[note->count];
+
+        *sale = (struct segment_sale){.unit = unit - (int64_t)note->count};
+        memcpy(sale->order_id, orders + note->count * UUID_TEXT, UUID_TEXT - 1);
+    }
+    return true;
+}
+
+/* [is finished, note, place, instance, orders, note ...] */
+static int take_notes(const redisReply *reply, void *data) {
+    struct segment_notes *notes = data;
+    size_t sales = 0;
+
+    notes->is_finished = redis_reply_integer(reply, 0) == 1;
+    for (size_t i = 4; i < reply->elements; i += 4)
+        sales += reply->element[i]->len / UUID_TEXT + 1;
+    notes->notes = calloc(reply->elements / 4 + 1, sizeof *notes->notes);
+    notes->sales = calloc(sales + 1, sizeof *notes->sales);
+    if (notes->notes == NULL || notes->sales == NULL)
+        return -1;
+    sales = 0;
+    for (size_t i = 1; i + 3 < reply->elements; i += 4) {
+        const char *fields[4];
+        struct segment_note *note = &notes->notes[notes->count];
+
+        for (size_t j = 0; j < 4; j++)
+            fields[j] =
+                redis_reply_text(reply, i + j) != NULL ? redis_reply_text(reply, i + j) : "";
+        note->sales = &notes->sales[sales];
+        if (read_note(note, fields)) {
+            notes->count++;
+            sales += note->count;
+        } else {
+            warn_of_note(fields[0], fields[1]);
+        }
+    }
+    return 0;
+}
+
+enum outcome segment_redis_read(const struct segment_keys *keys, int64_t age_ms, size_t most,
+                                struct segment_notes *notes) {
+    const struct number age = number_of(age_ms), count = number_of((int64_t)most);
+    struct asking asking = {.call = {.argc = 6, .argv = {[4] = age.text, count.text}},
+                            .take = take_notes,
+                            .data = notes};
+
+    *notes = (struct segment_notes){.count = 0};
+    return segment_run(keys, &pending_read_notes, &asking);
+}
+
+static int take_note(const redisReply *reply, void *data) {
+    struct segment_note *note = data;
+    const char *instance;
+
+    if (reply->type != REDIS_REPLY_STRING)
+        return 0;
+    if (!read_place(note, &note->sales->unit, reply->str, &instance) || *instance != ' ') {
+        warn_of_note(note->sales->order_id, reply->str);
+        return -1;
+    }
+    text_copy(note->instance, sizeof note->instance, instance + 1);
+    note->count = 1;
+    return 0;
+}
+
+enum outcome segment_redis_find(const struct segment_keys *keys, const char *order_id,
+                                struct segment_note *note) {
+    struct asking asking = {
+        .call = {.argc = 5, .argv = {[4] = order_id}}, .take = take_note, .data = note};
+
+    *note = (struct segment_note){.sales = note->sales};
+    text_copy(note->sales->order_id, UUID_TEXT, order_id);
+    return segment_run(keys, &pending_find_order, &asking);
+}
+
+enum outcome segment_redis_forget(const struct segment_keys *keys,
+                                  const struct segment_forget *forget) {
+    const struct number notes = number_of((int64_t)forget->note_count);
+    const char **args = calloc(5 + forget->note_count + forget->sale_count, sizeof *args);
+    struct asking asking = {.call = {.argc = 5, .args = args}};
+    enum outcome outcome = OUTCOME_OK;
+
+    if (args == NULL)
+        return OUTCOME_BUSY;
+    args[4] = notes.text;
+    for (size_t i = 0; i < forget->note_count; i++)
+        args[asking.call.argc++] = forget->notes[i].id;
+    for (size_t i = 0; i < forget->sale_count; i++)
+        if (forget->sales[i].outcome != OUTCOME_SOLD)
+            args[asking.call.argc++] = forget->sales[i].order_id;
+    if (asking.call.argc > 5)
+        outcome = segment_run(keys, &pending_forget_notes, &asking);
+    free(args);
+    return outcome;
+}
+
+/* ---- For all instances */
+
+static int take_count(const redisReply *reply, void *data) {
+    int64_t *count = data;
+
+    if (reply->elements != 2)
+        return -1;
+    count[0] = reply->element[0]->integer;
+    count[1] = reply->element[1]->integer;
+    return 0;
+}
+
+enum outcome segment_redis_count(const struct segment_keys *keys, int64_t *unsold, int64_t *noted) {
+    int64_t count[2] = {0, 0};
+    struct asking asking = {.call = {.argc = 4}, .take = take_count, .data = count};
+    enum outcome outcome = segment_run(keys, &pending_count_stock, &asking);
+
+    *unsold = count[0];
+    *noted = count[1];
+    return outcome;
+}
+
+/* Add the product to the set of products that may have notes, or remove it. */
+static enum outcome segment_redis_list(const struct segment_keys *keys, const char *command) {
+    struct asking asking = {.call = {.argc = 3, .argv = {command, PRODUCTS, keys->product_id}}};
+
+    return segment_ask(keys, &asking);
+}
+
+enum outcome segment_redis_announce(const struct segment_keys *keys) {
+    return segment_redis_list(keys, "SADD");
+}
+
+enum outcome segment_redis_retire(const struct segment_keys *keys) {
+    return segment_redis_list(keys, "SREM");
+}
+
+static int take_products(const redisReply *reply, void *data) {
+    struct segment_products *list = data;
+
+    list->ids = calloc(reply->elements + 1, UUID_TEXT);
+    for (size_t i = 0; i < reply->elements && list->ids != NULL; i++)
+        text_copy(list->ids[list->count++], UUID_TEXT, reply->element[i]->str);
+    return list->ids != NULL ? 0 : -1;
+}
+
+enum outcome segment_redis_products(const struct segment_keys *keys,
+                                    struct segment_products *products) {
+    struct asking asking = {.call = {.argc = 2, .argv = {"SMEMBERS", PRODUCTS}},
+                            .take = take_products,
+                            .data = products};
+
+    *products = (struct segment_products){NULL, 0};
+    return segment_ask(keys, &asking);
+}

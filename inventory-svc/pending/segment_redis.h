@@ -1,0 +1,113 @@
+/* Stock that Redis sells: the scripts and commands, and the reading of their replies.
+ *
+ * A row of stock that is loaded into Redis is a segment. Orders take units from one, last unit
+ * first. All orders that one call sells from one segment have a note. The keys of a product have one
+ * hash tag and no TTL, sale:{<product>}:
+ *
+ *     stock            hash: data_set, a random token, made with it; last, the row that was loaded
+ *                      last; shard, first, left, units: the segment on sale; over: there is no row
+ *                      to load any more
+ *     stock:segments   list: segments loaded ahead, "<row> <first unit> <units>"
+ *     stock:orders     hash: order that may be a repeat -> "<row> <first unit> <units before>
+ *                      <instance>"
+ *     stock:notes      stream: orders that the ledger may not have yet; at, "<row> <first unit>
+ *                      <units before the first order>"; by, the instance; orders
+ *
+ * The set "sale:prewarmed" has the products that may have notes. A product is in it before its first
+ * segment can be sold from, and until it is sold out and the ledger has all its sales.
+ *
+ * Each change is one script of lua/. lab/world/segments.c does the same in C, for one order at a
+ * time, and lab/model's tests compare the two.
+ *
+ * All of these run in a fiber. They return BUSY with a message when Redis cannot be reached,
+ * refuses, or does not answer. */
+#ifndef INVENTORY_SEGMENT_REDIS_H
+#define INVENTORY_SEGMENT_REDIS_H
+
+#include "made_note.h"
+#include "redis.h"
+#include "reservation.h"
+#include "segment_sql.h"
+
+#define SEGMENT_ORDERS_MAX 256 /* that take a unit in one call */
+
+/* The keys of a product, and the way to ask for them. */
+struct segment_keys {
+    struct redis *redis;
+    const char *product_id;
+    struct why *why;
+    int64_t deadline_ms; /* 0: in a second */
+    unsigned *sends;     /* raised with each command; or NULL */
+    unsigned *retries;   /* raised with each that had to send its script again; or NULL */
+};
+
+enum outcome segment_redis_open(const struct segment_keys *keys, struct data_set *set);
+enum outcome segment_redis_load(const struct segment_keys *keys, const struct data_set *set,
+                                const struct stock_row *row);
+
+/* An order that wants a unit. The caller fills in the first part, and zeroes the second one. */
+struct segment_want {
+    const char *order_id;
+    bool may_be_repeat; /* Redis remembers it until all is sold */
+    bool has_asked;     /* an earlier call may have given it a unit */
+
+    enum outcome outcome; /* OK or SOLD_OUT, see store_take_loaded() */
+    struct loaded_unit taken;
+    struct made_note *note; /* the caller's; NULL if it took no unit now */
+};
+
+/* Take a unit for each order, in one step. OK, and then the outcome of each. BUSY, or UNKNOWN: some
+ * or all may have a unit. */
+enum outcome segment_redis_take(const struct segment_keys *keys, const char *instance,
+                                struct segment_want *wants, size_t count);
+
+/* A note. */
+struct segment_note {
+    char id[NOTE_ID_BYTES];
+    char instance[INSTANCE_BYTES];
+    int shard;
+    size_t count;
+    struct segment_sale *sales; /* `count`, in the list of all notes */
+};
+
+struct segment_notes {
+    bool is_finished; /* nothing is noted or for sale, and nothing will be */
+    size_t count;     /* the caller frees both arrays */
+    struct segment_note *notes;
+    struct segment_sale *sales;
+};
+
+/* Read the oldest notes of a product that are `age_ms` old, or older: `most` at most. */
+enum outcome segment_redis_read(const struct segment_keys *keys, int64_t age_ms, size_t most,
+                                struct segment_notes *notes);
+/* Find the sale of this order, even if the ledger has it. OK, and note->count is 1 or 0. The id
+ * stays empty, and note->sales is the caller's, for one. */
+enum outcome segment_redis_find(const struct segment_keys *keys, const char *order_id,
+                                struct segment_note *note);
+
+/* The ledger has the sales of all these notes. */
+struct segment_forget {
+    const struct segment_note *notes; /* only the id matters */
+    size_t note_count;
+    const struct segment_sale *sales; /* an order that is not SOLD is forgotten: it can buy again */
+    size_t sale_count;
+};
+enum outcome segment_redis_forget(const struct segment_keys *keys,
+                                  const struct segment_forget *forget);
+
+/* Count the units for sale, and the sales that are noted. */
+enum outcome segment_redis_count(const struct segment_keys *keys, int64_t *unsold, int64_t *noted);
+
+/* Add the product to the set of products that may have notes, or remove it. */
+enum outcome segment_redis_announce(const struct segment_keys *keys);
+enum outcome segment_redis_retire(const struct segment_keys *keys);
+
+/* The products that may have notes. keys->product_id is not used. */
+struct segment_products {
+    char (*ids)[UUID_TEXT]; /* the caller frees it */
+    size_t count;
+};
+enum outcome segment_redis_products(const struct segment_keys *keys,
+                                    struct segment_products *products);
+
+#endif
