@@ -10,5 +10,7 @@ void uuid_v7(char out[UUID_TEXT]);
 /* Read exactly 8-4-4-4-12 hex digits, in either case, any version, into lower case. 0. Or -1 for
  * any other `text`, also NULL; then `out` is "". `out` may be `text`. */
 __attribute__((warn_unused_result)) int uuid_parse(const char *text, char out[UUID_TEXT]);
+/* The same for 36 characters; they need no NUL. */
+__attribute__((warn_unused_result)) int uuid_read(const char *text, char out[UUID_TEXT]);
 
 #endif

@@ -160,6 +160,9 @@ int ledger_keep_instance(struct ledger *ledger, const char **instance, const cha
     *instance = NULL;
     if (name == NULL || name[0] == '\0')
         return 0;
+    *instance = texts_shared(&ledger->texts, name);
+    if (*instance != NULL)
+        return 0;
     text_copy(printable, sizeof printable, name);
     utf8_make_printable(printable);
     *instance = texts_share(&ledger->texts, printable);

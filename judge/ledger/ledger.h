@@ -1,6 +1,7 @@
 /* The ledger of one product, read from the two databases after a round or from a history file.
  *
- * It owns all memory that it points to; ledger_free() frees it. */
+ * It owns all memory that it points to, and ledger_free() frees it. Only ids may be those of the
+ * round's records, which live as long. */
 #ifndef JUDGE_LEDGER_H
 #define JUDGE_LEDGER_H
 
@@ -79,7 +80,7 @@ struct ledger {
     struct ledger_write *writes;
     size_t write_count;
     bool has_writes;
-    struct texts texts; /* of the ids, keys and instances */
+    struct texts texts; /* of its own ids, keys and instances */
 };
 
 /* An order, told by a shop. A text that it does not tell is NULL, a number LEDGER_UNTOLD. */

@@ -34,14 +34,25 @@ const char *texts_add(struct texts *texts, const char *text) {
     return copy;
 }
 
-const char *texts_share(struct texts *texts, const char *text) {
-    for (size_t i = 0; i < TEXTS_SHARED; i++) {
-        if (texts->shared[i] == NULL)
-            return texts->shared[i] = texts_add(texts, text);
+const char *texts_shared(const struct texts *texts, const char *text) {
+    for (size_t i = 0; i < TEXTS_SHARED && texts->shared[i] != NULL; i++)
         if (strcmp(texts->shared[i], text) == 0)
             return texts->shared[i];
-    }
-    return texts_add(texts, text);
+    return NULL;
+}
+
+const char *texts_share(struct texts *texts, const char *text) {
+    const char *shared = texts_shared(texts, text);
+
+    if (shared != NULL)
+        return shared;
+    shared = texts_add(texts, text);
+    for (size_t i = 0; i < TEXTS_SHARED; i++)
+        if (texts->shared[i] == NULL) {
+            texts->shared[i] = shared;
+            break;
+        }
+    return shared;
 }
 
 void texts_free(struct texts *texts) {

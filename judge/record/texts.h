@@ -17,6 +17,8 @@ struct texts {
 
 /* Returns a copy of the text, or NULL without memory. It lives until texts_free(). */
 const char *texts_add(struct texts *texts, const char *text);
+/* A text that is equal and was kept by texts_share(), or NULL. */
+const char *texts_shared(const struct texts *texts, const char *text);
 /* The same for a text out of few: a text that equals one of the first is that one. */
 const char *texts_share(struct texts *texts, const char *text);
 /* Frees all of them, and leaves it empty. */

@@ -8,7 +8,10 @@
 #define REQUESTS_MAX 20000000                  /* the most requests of a run, each sent twice */
 
 #define FIELD(of, kind, key, member, ...)                                                          \
-    { key, HISTORY_##kind, offsetof(of, member), sizeof(((of *)0)->member), __VA_ARGS__ }
+    {                                                                                              \
+        key, sizeof(key) - 1, HISTORY_##kind, offsetof(of, member), sizeof(((of *)0)->member),     \
+            __VA_ARGS__                                                                            \
+    }
 #define PLAIN(of, kind, key, member)       FIELD(of, kind, key, member, 0, 0, false, 0, NULL)
 #define OPTIONAL(of, kind, key, member)    FIELD(of, kind, key, member, 0, 0, true, 0, NULL)
 #define NUMBER(of, key, member, low, high) FIELD(of, NUMBER, key, member, low, high, false, 0, NULL)

@@ -32,6 +32,7 @@ enum history_type {
 /* A member of a structure. */
 struct history_field {
     const char *key;
+    size_t key_length;
     enum history_type type;
     size_t offset, size;
     int64_t low, high; /* of a number */

@@ -159,9 +159,8 @@ static bool is_text_of(const struct history_member *member, const char *text) {
            member->value[length + 1] == '"' && memcmp(member->value + 1, text, length) == 0;
 }
 
-static bool is_key_of(const struct history_member *member, const char *key) {
-    return *member->key == *key && strncmp(member->key, key, member->key_length) == 0 &&
-           key[member->key_length] == '\0';
+static bool is_key_of(const struct history_member *member, const char *key, size_t length) {
+    return member->key_length == length && memcmp(member->key, key, length) == 0;
 }
 
 int history_line_cut(struct history_line *line, const char *text, size_t length, struct why *why) {
@@ -172,9 +171,9 @@ int history_line_cut(struct history_line *line, const char *text, size_t length,
     assert(text[length] == '\0');
     line->texts = NULL;
     line->ledger = NULL;
-    line->likely = NULL;
+    line->find_kept = NULL;
     for (size_t i = 0; is_whole && i < line->count; i++)
-        if (is_key_of(&line->members[i], "type")) {
+        if (is_key_of(&line->members[i], "type", strlen("type"))) {
             line->type = &line->members[i];
             return 0;
         }
@@ -247,16 +246,13 @@ static bool read_name(const struct history_line *line, const struct history_memb
 /* An id of any shop. A UUID gets lower case, so that both sides of the history agree. */
 static bool read_id(const struct history_member *member, char to[RECORD_ID]) {
     const size_t length = member->length - 2;
-    char uuid[UUID_TEXT];
 
     if (*member->value != '"' || length < 1 || length >= RECORD_ID)
         return false;
+    if (length == UUID_TEXT - 1 && uuid_read(member->value + 1, to) == 0)
+        return true;
     *(char *)mempcpy(to, member->value + 1, length) = '\0';
-    if (strlen(to) != length || !record_is_id(to))
-        return false;
-    if (length == UUID_TEXT - 1 && uuid_parse(to, uuid) == 0)
-        memcpy(to, uuid, sizeof uuid);
-    return true;
+    return strlen(to) == length && record_is_id(to);
 }
 
 /* Without memory the id is refused, too. */
@@ -283,8 +279,9 @@ static bool read_owned(const struct history_line *line, const struct history_mem
     assert(line->texts != NULL);
     if (!read_id(member, id))
         return false;
-    *to = line->likely != NULL && strcmp(line->likely, id) == 0 ? line->likely
-                                                                : texts_add(line->texts, id);
+    *to = line->find_kept != NULL ? line->find_kept(line->keeper, id) : NULL;
+    if (*to == NULL)
+        *to = texts_add(line->texts, id);
     return *to != NULL;
 }
 
@@ -361,10 +358,10 @@ static const struct history_field *find_field(const struct history_field *fields
                                               const struct history_field *next,
                                               const struct history_member *member) {
     for (const struct history_field *field = next; field->key != NULL; field++)
-        if (is_key_of(member, field->key))
+        if (is_key_of(member, field->key, field->key_length))
             return field;
     for (const struct history_field *field = fields; field < next; field++)
-        if (is_key_of(member, field->key))
+        if (is_key_of(member, field->key, field->key_length))
             return field;
     return NULL;
 }

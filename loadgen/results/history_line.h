@@ -47,8 +47,9 @@ struct history_line {
     /* The caller sets these for HISTORY_KEY, HISTORY_ANSWER, HISTORY_OWNED and HISTORY_NAME. */
     struct texts *texts;
     struct ledger *ledger;
-    const char
-        *likely; /* NULL, or an id in `texts` that a HISTORY_OWNED may be: one copy is kept */
+    /* NULL, or finds the text of an id that somebody keeps already; or returns NULL. */
+    const char *(*find_kept)(void *keeper, const char *id);
+    void *keeper;
     struct history_member members[HISTORY_MEMBERS];
 };
 

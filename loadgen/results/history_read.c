@@ -31,6 +31,7 @@ struct reader {
     bool is_in_round;      /* history->rounds[history->count] is being read */
     struct ledger *ledger; /* of the last product line, or NULL */
     size_t products;       /* product lines in this round */
+    size_t next;           /* the request that may have the key of the next sale */
     struct why why;        /* the error of a line */
 };
 
@@ -226,6 +227,7 @@ static int read_round(struct reader *reader, struct history_line *line) {
     reader->is_in_round = true;
     reader->ledger = NULL;
     reader->products = 0;
+    reader->next = 0;
     code = history_line_read(line, history_round, begin, &reader->why);
     if (code == 0)
         code = begin_round(reader, begin, &rounds[history->count]);
@@ -338,12 +340,45 @@ static void *next_row(struct ledger *ledger, const struct history_rows *rows) {
 }
 
 /* An order follows the sales, and has most often the id of the sale at its place. */
-static const char *likely_id(const struct ledger *ledger, const struct history_rows *rows) {
-    const bool is_order = rows->array == offsetof(struct ledger, orders);
+static const char *find_sale(void *keeper, const char *id) {
+    const struct ledger *ledger = ((const struct reader *)keeper)->ledger;
+    const char *likely = ledger->order_count < ledger->sale_count
+                             ? ledger->sales[ledger->order_count].order_id
+                             : NULL;
 
-    return is_order && ledger->order_count < ledger->sale_count
-               ? ledger->sales[ledger->order_count].order_id
-               : NULL;
+    return likely != NULL && strcmp(likely, id) == 0 ? likely : NULL;
+}
+
+#define STAMP 13 /* characters of a UUID of version 7 that tell its milliseconds */
+#define AHEAD 64 /* requests of one millisecond that are looked at */
+
+/* A sale has most often the key of a request. Sales come in the order of their ids, and the keys of
+ * requests nearly so: in the order of their milliseconds. */
+static const char *find_key(void *keeper, const char *id) {
+    struct reader *reader = keeper;
+    const struct recorder *recorder = round_of(reader)->recorder;
+    size_t *next = &reader->next;
+
+    while (*next < recorder->ended && strncmp(record_key(&recorder->records[*next]), id, STAMP) < 0)
+        ++*next;
+    for (size_t i = *next; i < recorder->ended && i < *next + AHEAD; i++) {
+        const char *key = record_key(&recorder->records[i]);
+
+        if (strcmp(key, id) == 0)
+            return key;
+        if (strncmp(key, id, STAMP) != 0)
+            break;
+    }
+    return NULL;
+}
+
+static void find_ids(struct reader *reader, struct history_line *line,
+                     const struct history_rows *rows) {
+    line->keeper = reader;
+    if (rows->array == offsetof(struct ledger, orders))
+        line->find_kept = find_sale;
+    else if (round_of(reader)->items == 1) /* each product more would be one more walk */
+        line->find_kept = find_key;
 }
 
 static int history_read_row(struct reader *reader, struct history_line *line,
@@ -358,7 +393,7 @@ static int history_read_row(struct reader *reader, struct history_line *line,
         return why_set(&reader->why, "out of memory");
     line->texts = &reader->ledger->texts;
     line->ledger = reader->ledger;
-    line->likely = likely_id(reader->ledger, rows);
+    find_ids(reader, line, rows);
     if (history_line_read(line, rows->fields, row, &reader->why) != 0)
         return -1;
     memcpy(&count, (char *)reader->ledger + rows->count, sizeof count);
