@@ -14,6 +14,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -421,6 +422,9 @@ static int past_export(const struct options *options, FILE *to) {
 }
 
 int past(const struct options *options, FILE *to, struct ci_files *ci_files) {
+    /* Large arrays go back to the kernel when they are freed. By default malloc() learns to keep
+     * those of up to 32 MB. */
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
     if (options->command == COMMAND_CHECK)
         return past_check(options, to, ci_files);
     if (options->command == COMMAND_EXPORT)
