@@ -2,12 +2,15 @@
 that stands still."""
 
 import contextlib
+import datetime
 import json
 import os
 import resource
 import signal
 import statistics
 import subprocess
+import sys
+import tempfile
 import time
 
 from measure import BUILD, CLIENTS, LOADGEN, ROOT, ROUNDS, SECONDS, NULL_PORT, NullServer, output_of, report, script, wrk_rate
@@ -25,6 +28,7 @@ IDLE = 99.0  # below this the machine itself is too late to measure anything
 DRIFT = 1.1  # wrk's rate may grow so much in a try; otherwise the part of its rate was not the one that was tried
 TRIES, BUSY_TRIES, TRY_SECONDS, CPU_SECONDS = 5, 10, 2, 3
 FLOWS, FLOW_ROUNDS = 2000, 5  # a second
+PARTS = 3
 
 
 def command(server, rate, seconds, *flags):
@@ -41,6 +45,35 @@ def bench_schedule():
         schedule = load(server, 20000)["schedule"]
     return report("loadgen at 20,000 a second, sent within 2 ms of plan",
                   f"{schedule['within_2ms_percent']:.3f} %", "99.9 %", schedule["within_2ms_percent"] >= 99.9)
+
+
+def own_p99_ms(folder):
+    """Of the requests of one part, each counted by itself."""
+    with open(f"{folder}/history.ndjson") as lines:
+        requests = (json.loads(line) for line in lines if line.startswith('{"type":"request"'))
+        latencies = sorted(request["received"] - request["planned"] for request in requests)
+    return latencies[(len(latencies) * 99 + 99) // 100 - 1] / 1e6
+
+
+def bench_parts():
+    rate = min(20000, 20000 * os.cpu_count() // 6)  # the parts, and the endpoint beside them
+    rounds = []
+    with NullServer() as server, tempfile.TemporaryDirectory() as folder:
+        for number in range(FLOW_ROUNDS):
+            plan, parts = f"{folder}/plan-{number}", [f"{folder}/{number}-{part}" for part in range(1, PARTS + 1)]
+            output_of([LOADGEN, "plan", "--no-judge", "--target", server.url, "-R", str(PARTS * rate), "-d", f"{SECONDS}s", plan])
+            at = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=3)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+            sending = [subprocess.Popen([LOADGEN, "send", "--part", f"{i + 1}/{PARTS}", "--plan", plan, "--at", at, "--no-realtime",
+                                         "--no-progress", part]) for i, part in enumerate(parts)]
+            if any([run.wait() for run in sending]):
+                sys.exit("bench: a part failed")
+            merged = json.loads(output_of([LOADGEN, "merge", "--no-results", "--no-progress", "--output-format", "json", *parts],
+                                          codes=(0, 2)))
+            rounds.append((merged["strategies"][0]["latency_ms"]["p99"], *map(own_p99_ms, parts)))
+            print("         merged p99 {:.3f} ms; its parts {}".format(rounds[-1][0], ", ".join(f"{p99:.3f}" for p99 in rounds[-1][1:])))
+    ratio = statistics.median(merged / statistics.median(own) for merged, *own in rounds)
+    return report(f"{PARTS} parts at {rate:,} a second each: merged p99 / that of one part, median of {FLOW_ROUNDS}", f"{ratio:.3f}",
+                  "0.98 to 1.02", 0.98 <= ratio <= 1.02)
 
 
 def bench_flows():

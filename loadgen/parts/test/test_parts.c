@@ -191,6 +191,43 @@ static void test_the_parts_make_the_run_of_one_process(void **state) {
     recorder_free(one);
 }
 
+static int by_size(const void *a, const void *b) {
+    const int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+
+    return (left > right) - (left < right);
+}
+
+/* A percentile of the merged histogram is at most a bucket above the one of all values, sorted. */
+static void test_percentiles_of_parts_are_those_of_all_their_requests(void **state) {
+    struct histogram *sum = calloc(1, sizeof *sum);
+    int64_t *all = calloc(plan.count, sizeof *all);
+    size_t count = 0;
+
+    assert_true(sum != NULL && all != NULL);
+    for (size_t i = 0; i < PARTS; i++)
+        write_part(i + 1, PARTS, folders[i], plan.count);
+    add(PARTS);
+    for (size_t i = 0; i < PARTS; i++) {
+        const struct recorder *part = parts.items[i].history->rounds[0].recorder;
+
+        histogram_add(sum, &part->latency);
+        for (size_t j = 0; j < part->ended; j++)
+            all[count++] = part->records[j].received_ns - part->records[j].planned_ns;
+    }
+    merge();
+    assert_memory_equal(&merged.recorder->latency, sum, sizeof *sum);
+    assert_int_equal(count, plan.count);
+    qsort(all, count, sizeof *all, by_size);
+    for (int percent = 1; percent <= 100; percent++) {
+        const int64_t exact = all[(count * (size_t)percent + 99) / 100 - 1];
+
+        assert_in_range(histogram_percentile(&merged.recorder->latency, percent), exact,
+                        exact + exact / 1000);
+    }
+    free(all);
+    free(sum);
+}
+
 static void test_each_request_is_of_one_part_and_repeats_of_the_same(void **state) {
     size_t repeats = 0;
 
@@ -402,6 +439,7 @@ static void test_a_file_that_exists_is_kept(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(test_the_parts_make_the_run_of_one_process),
+        IN_FOLDER(test_percentiles_of_parts_are_those_of_all_their_requests),
         IN_FOLDER(test_each_request_is_of_one_part_and_repeats_of_the_same),
         IN_FOLDER(test_a_lost_part_is_told_and_its_requests_are_unknown),
         IN_FOLDER(test_a_part_without_a_folder_is_told),
