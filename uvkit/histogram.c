@@ -36,11 +36,17 @@ static void histogram_widen(struct histogram *histogram, int64_t min, int64_t ma
 }
 
 void histogram_record(struct histogram *histogram, int64_t value) {
+    histogram_record_many(histogram, value, 1);
+}
+
+void histogram_record_many(struct histogram *histogram, int64_t value, uint64_t count) {
     value = clamp(value);
+    if (count == 0)
+        return;
     histogram_widen(histogram, value, value);
-    histogram->count++;
-    histogram->sum += (double)value;
-    histogram->buckets[histogram_bucket(value)]++;
+    histogram->count += count;
+    histogram->sum += (double)value * (double)count;
+    histogram->buckets[histogram_bucket(value)] += count;
 }
 
 void histogram_add(struct histogram *into, const struct histogram *from) {

@@ -24,6 +24,8 @@ struct histogram {
 };
 
 void histogram_record(struct histogram *histogram, int64_t value);
+/* The same `count` times. */
+void histogram_record_many(struct histogram *histogram, int64_t value, uint64_t count);
 void histogram_add(struct histogram *into, const struct histogram *from);
 /* `percent` (0..100) of the values are at or below the result: the upper end of its bucket, never
  * above the exact maximum; 0 when empty. */

@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "exit_code.h"
 #include "sender.h"
+#include "tally.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -13,6 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+_Static_assert(TALLY_LATE_NS <= VERDICT_LATE_NS, "a --threshold of `late` counts what they tell");
 
 /* ---- all of them */
 
@@ -127,9 +130,12 @@ static int run_all(struct crew *crew, struct why *why) {
 
 /* ---- their parts */
 
-/* The counts of their progress give way to those of their records. */
+/* The counts and times of their progress give way to those of their records. */
 static void forget_progress(struct recorder *recorder) {
     memset(recorder->by_outcome, 0, sizeof recorder->by_outcome);
+    memset(&recorder->latency, 0, sizeof recorder->latency);
+    memset(&recorder->service, 0, sizeof recorder->service);
+    memset(&recorder->lateness, 0, sizeof recorder->lateness);
     recorder->count = recorder->ended = recorder->answered = recorder->sold_again = 0;
 }
 
@@ -209,6 +215,7 @@ static void make_seats(struct crew *crew) {
         seat->ssh = crew->ssh;
         seat->program = crew->program;
         seat->is_realtime_wanted = crew->is_realtime_wanted;
+        seat->recorder = crew->recorder;
         seat->on_change = crew_on_change;
         seat->on_line = crew_on_line;
         seat->data = crew;

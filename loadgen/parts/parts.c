@@ -403,12 +403,22 @@ static bool is_lost(const struct merge *merge, size_t number) {
     return part_of(merge, number)->history == NULL;
 }
 
+/* All parts were stopped: then the run has ended there, and what none has begun was not due. */
+static bool were_all_stopped(const struct parts *parts) {
+    for (size_t i = 0; i < parts->count; i++)
+        if (parts->items[i].history != NULL && !part_round(&parts->items[i])->is_interrupted)
+            return false;
+    return true;
+}
+
 /* The lost ones last: they end when all others have ended. */
 static int add_requests(struct merge *merge) {
+    const bool has_ended = were_all_stopped(merge->parts);
+
     for (size_t number = 0; number < merge->end; number++) {
         if (merge->by_number[number] != NULL && add_request(merge, merge->by_number[number]) != 0)
             return -1;
-        if (merge->by_number[number] == NULL && !is_lost(merge, number))
+        if (merge->by_number[number] == NULL && !is_lost(merge, number) && !has_ended)
             add_missing(merge, number);
     }
     for (size_t number = 0; number < merge->plan->count; number++)

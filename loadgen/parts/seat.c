@@ -3,6 +3,7 @@
 
 #include "json_read.h"
 #include "shell_word.h"
+#include "tally.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -10,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_MOST 16384
+#define LINE_MOST (1 << 20) /* of progress; a longer one ends the reading */
+#define TEXT_MOST 4096      /* other lines are cut */
 #define SSH_WORDS 32
 #define SSH_LOST  255 /* the exit code of ssh if the connection failed or broke */
 
@@ -30,13 +32,14 @@ static void take_progress(struct seat *seat, const char *line, size_t length) {
         seat->sold = count_in(json, "sold");
         for (int i = 0; i < RECORD_OUTCOME_COUNT; i++)
             seat->by_outcome[i] = count_in(outcomes, record_outcome_name((enum record_outcome)i));
+        tally_add(json_object_get(json, "times"), seat->recorder);
         seat->on_change(seat->data);
     }
     json_decref(json);
 }
 
 static void seat_take_error(struct seat *seat, const char *line, size_t length) {
-    char text[LINE_MOST + HOST_TEXT + 64];
+    char text[TEXT_MOST + HOST_TEXT + 64];
 
     if (length > 0 && line[length - 1] == '\r') /* of ssh */
         length--;
@@ -49,7 +52,7 @@ static void seat_take_error(struct seat *seat, const char *line, size_t length) 
     (void)snprintf(seat->last, sizeof seat->last, "%.*s", (int)length, line);
     (void)snprintf(text, sizeof text, "part %zu of %zu%s%s: %.*s\n", seat->number, seat->count,
                    seat->host[0] != '\0' ? " on " : "", seat->host,
-                   (int)(length < LINE_MOST ? length : LINE_MOST), line);
+                   (int)(length < TEXT_MOST ? length : TEXT_MOST), line);
     seat->on_line(seat->data, text);
 }
 

@@ -30,6 +30,7 @@ struct seat {
     char host[HOST_TEXT];      /* "": this machine */
     char folder[FOLDER_PATH];  /* exists; its history comes here */
     bool is_realtime_wanted;
+    struct recorder *recorder;     /* of the round: gets its times while it sends */
     void (*on_change)(void *data); /* it is ready, has told progress, or has ended */
     void (*on_line)(void *data, const char *line); /* of its stderr, with its name before it */
     void *data;

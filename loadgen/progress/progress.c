@@ -122,7 +122,9 @@ static void progress_write(struct progress *progress, const struct progress_snap
     char text[sizeof frame.text + 1], *json;
 
     if (progress->mode == PROGRESS_JSON) {
-        json = progress_json(snapshot);
+        json = progress_json(snapshot, progress->tally != NULL
+                                           ? tally_json(progress->tally, progress->recorder)
+                                           : NULL);
         if (json != NULL)
             screen_say(&progress->screen, json);
         free(json);

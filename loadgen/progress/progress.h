@@ -11,6 +11,7 @@
 #include "progress_draw.h"
 #include "record.h"
 #include "screen.h"
+#include "tally.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,6 +33,7 @@ struct progress {
     struct progress_snapshot round; /* constants of the round, its phase, and the target's
                                        answers */
     const struct recorder *recorder;
+    struct tally *tally; /* lines of JSON have the times that it lacks; NULL: they have none */
     struct progress_style style;
     struct progress_sample samples[PROGRESS_SAMPLES]; /* the oldest first */
     size_t sample_count;

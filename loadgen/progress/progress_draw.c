@@ -400,7 +400,7 @@ static json_t *snapshot_json(const struct progress_snapshot *snapshot) {
         {"outcomes", outcomes_json(snapshot)});
 }
 
-char *progress_json(const struct progress_snapshot *snapshot) {
+char *progress_json(const struct progress_snapshot *snapshot, json_t *times) {
     json_t *json = snapshot_json(snapshot);
     char *text, *line = NULL;
 
@@ -415,6 +415,8 @@ char *progress_json(const struct progress_snapshot *snapshot) {
         json_text_set(&json, "verdict", json_text(snapshot->verdict));
         json_text_set(&json, "is_left_down", json_boolean(snapshot->is_left_down));
     }
+    if (times != NULL)
+        json_text_set(&json, "times", times);
     text = json_dumps(json, JSON_COMPACT);
     if (text != NULL && asprintf(&line, "%s\n", text) < 0)
         line = NULL;

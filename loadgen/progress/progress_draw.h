@@ -7,6 +7,7 @@
 
 #include "record.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -70,8 +71,10 @@ const char *progress_line(const struct progress_snapshot *snapshot, char *text, 
 /* {"strategy","round","rounds","phase","elapsed_ms","span_ms","sold","stock","left","in_flight",
  * "offered","achieved","p99_ms","outcomes":{...},"prepared","customers","holder","verdict",
  * "is_left_down"}, with null for an unknown value. It has `prepared` and `customers` only for a
- * shop, `holder` only if the target names one, and the last two only at the end of the round. With
- * a \n at its end. The caller frees it. NULL without memory. */
-__attribute__((warn_unused_result)) char *progress_json(const struct progress_snapshot *snapshot);
+ * shop, `holder` only if the target names one, and the last two only at the end of the round. Takes
+ * the reference of `times` as a last member (tally.h); NULL: it has none. With a \n at its end. The
+ * caller frees it. NULL without memory. */
+__attribute__((warn_unused_result)) char *progress_json(const struct progress_snapshot *snapshot,
+                                                        json_t *times);
 
 #endif

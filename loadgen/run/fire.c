@@ -206,7 +206,8 @@ static void on_watch(uv_timer_t *timer) {
     struct run *run = timer->data;
     struct round *round = &run->rounds[run->finished];
 
-    assert(run->sender != NULL || run->shop != NULL); /* it runs only while a round is sent */
+    /* It runs only while a round is sent. */
+    assert(run->sender != NULL || run->crew != NULL || run->shop != NULL);
     if (run->is_aborted || !is_threshold_missed(run, round, NULL))
         return;
     run->is_aborted = round->is_aborted = true;
@@ -259,10 +260,10 @@ static int send_by_crew(struct run *run, struct round *round) {
     const int exit_code = split_crew(run, round, faults_start);
 
     run->has_lost = round->doubt_count > 0;
+    round->is_interrupted = round->is_interrupted && !run->is_aborted; /* by --abort-on-fail */
     return exit_code;
 }
 
-/* Only the processes of a crew know the latencies while they send. */
 int fire_send(struct run *run, struct round *round) {
     const struct options *options = run->options;
     const bool has_crew =
@@ -274,7 +275,7 @@ int fire_send(struct run *run, struct round *round) {
     assert(run->sender == NULL); /* one round at a time */
     show_round(run, round);
     run->has_begun = true;
-    if (options->abort_on_fail && !has_crew)
+    if (options->abort_on_fail)
         (void)uv_timer_start(&run->watch, on_watch, WATCH_MS, WATCH_MS);
     exit_code = has_crew ? send_by_crew(run, round) : send_alone(run, round);
     (void)uv_timer_stop(&run->watch);

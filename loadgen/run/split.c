@@ -80,6 +80,7 @@ void split_free(struct run *run) {
         return;
     history_free(&run->split->plan);
     parts_free(&run->split->parts);
+    free(run->split->tally);
     free(run->split);
     run->split = NULL;
 }

@@ -21,6 +21,7 @@ struct split {
     char word[64];           /* so far */
     int64_t start_ns;        /* 0: not told */
     struct fiber_event told; /* the start, or that none will come */
+    struct tally *tally;     /* its progress tells its times to that run; or NULL */
     bool is_sent;            /* it takes no further sample of the database's clock */
     struct fiber_event sampled;
 };

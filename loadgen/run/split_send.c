@@ -112,6 +112,7 @@ int split_open_send(struct run *run) {
     int exit_code;
 
     split->asks_clock = true;
+    split->tally = is_given ? calloc(1, sizeof *split->tally) : NULL;
     if ((is_given ? read_given_plan(split, &why)
                   : parts_read_plan(&split->plan, split->given->plan, &why)) != 0)
         return run_fail(EXIT_NO_INPUT, why.text);
@@ -126,7 +127,8 @@ int split_open_send(struct run *run) {
     split->options.part_number = split->given->part_number;
     split->options.at_us = split->given->at_us;
     split->options.no_realtime |= split->given->no_realtime;
-    split->options.fault_list.count = 0; /* the run injects them */
+    split->options.fault_list.count = 0; /* the run injects them, and looks at all parts */
+    split->options.abort_on_fail = false;
     if (is_given)
         split->options.inventory_db = split->database;
     run->rounds[0].part = (size_t)split->options.part_number;
@@ -319,6 +321,7 @@ int split_send(struct run *run) {
     exit_code = start_samples(run);
     if (exit_code != 0)
         return exit_code;
+    run->progress.tally = run->split->tally;
     exit_code = fire_send(run, round);
     end_samples(run);
     end_listening(run->split);

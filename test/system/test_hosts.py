@@ -1,5 +1,6 @@
 """loadgen --hosts: a conductor, and hosts in network namespaces with an sshd each."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -33,6 +34,12 @@ def run(*command):
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL, capture_output=True)
 
 
+def name_of(pid):
+    with contextlib.suppress(OSError):  # it has ended
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    return None
+
+
 class Host:
     """A network namespace with an sshd. Like a host far away, it reaches the stack only through ssh."""
 
@@ -61,11 +68,12 @@ class Host:
     def processes(self, name=""):
         """The ids of all its processes, or of those of one program."""
         pids = subprocess.run(["ip", "netns", "pids", self.space], capture_output=True, text=True).stdout.split()
-        return [int(pid) for pid in pids if not name or Path(f"/proc/{pid}/comm").read_text().strip() == name]
+        return [int(pid) for pid in pids if name in ("", name_of(pid))]
 
     def kill(self):
         for pid in self.processes():
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def remove(self):
         self.kill()
@@ -118,6 +126,20 @@ class Hosts(SystemTest):
         check = self.stack.loadgen("check", f"{results}/latest")
         self.assertIn("the same verdicts", check.stderr)
         self.assert_alone()
+
+    def test_a_fault_strikes_in_the_round_whatever_the_clocks_of_the_hosts_are(self):
+        library, program, results = f"{self.folder}/other_clock.so", Path(f"{self.folder}/loadgen"), f"{self.folder}/results"
+        run("cc", "-shared", "-fPIC", "-o", library, str(Path(__file__).with_name("other_clock.c")))
+        program.write_text(f'#!/bin/sh\nLD_PRELOAD={library} OTHER_CLOCK=3600000000000,0,0,0 exec {LOADGEN} "$@"\n')
+        program.chmod(0o755)
+        done = self.stack.loadgen("--strategy", "atomic", "-R", "400", "-d", "1s", "--stock", "50", "--hosts", "a,b", *self.by_ssh,
+                                  "--remote-loadgen", str(program), "--fault", "inventory-1:pause=100ms@200ms", "--no-results=false",
+                                  "--results", results)
+        self.assertIn(done.returncode, (0, 2), done.stdout + done.stderr)
+        history = [json.loads(line) for line in Path(f"{results}/latest/history.ndjson").read_text().splitlines()]
+        [event] = [line for line in history if line["type"] == "event"]
+        self.assertEqual((event["kind"], event["who"], event["name"]), ("server", "inventory-1", "pause"))
+        self.assertTrue(0 < event["at"] < event["until"] < 60 * 10**9, event)  # the clocks differ by an hour
 
     def sending(self):
         """A run that both hosts have sent orders of, and its errors."""

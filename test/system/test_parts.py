@@ -141,6 +141,22 @@ class Parts(SystemTest):
                 self.assertEqual([path.name for path in Path(self.path("results/latest")).iterdir() if path.name[0] == "."], [])
         self.assertEqual([plans[0]] * 3, plans)
 
+    def test_the_view_has_the_percentiles_of_all_processes(self):
+        done = self.says(0, *PLAN, "-d", "1s", "--stock", "1000", "--parts", "2", "--json-progress", "--output-format", "json")
+        shown = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+        told = json.loads(done.stdout)["strategies"][0]["latency_ms"]
+        self.assertEqual((shown[-1]["verdict"], shown[-1]["p99_ms"]), ("VALID", told["p99"]))
+        self.assertTrue(any(0 < line["p99_ms"] <= told["max"] for line in shown[:-1] if line["p99_ms"] is not None), shown)
+
+    def test_a_limit_that_is_lost_stops_all_processes(self):
+        done = self.says(99, *PLAN, "-R", "200", "-d", "60s", "--stock", "100000", "--parts", "2", "--threshold", "max<1us",
+                         "--abort-on-fail", "--output-format", "json", "--no-results=false", "--results", self.path("results"))
+        summary = json.loads(done.stdout)
+        strategy = summary["strategies"][0]
+        self.assertEqual((summary["is_interrupted"], strategy["verdict"], strategy["outcomes"]["unsent"], strategy["rounds"][0]["is_aborted"]),
+                         (False, "VALID", 0, True))
+        self.says(99, "check", self.path("results/latest"), text="the same verdicts")
+
     def test_two_strategies_are_sent_by_parts(self):
         done = self.says(0, "--strategy", "none,atomic", "--expect", "none=" + LOST_UPDATES, "--parts", "2", "-d", "500ms",
                          "--output-format", "json")

@@ -345,7 +345,7 @@ static int set_up_sent(void **state) {
     "\"refused\":0,\"failed\":0,\"unreached\":0,\"unsent\":0}"
 
 static void assert_json(const char *expected) {
-    char *line = progress_json(&snapshot);
+    char *line = progress_json(&snapshot, NULL);
 
     assert_non_null(line);
     assert_string_equal(line, expected);
