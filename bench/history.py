@@ -33,25 +33,27 @@ def key_of(number):
     return f"{0x01900000 + (number >> 16):08x}-{number & 0xffff:04x}-7000-8000-{number * 2654435761 % 2 ** 48:012x}"
 
 
-def lines_of(run, begin, end):
+def ledger_lines(kind, rest):
     started = datetime(2026, 11, 21, 10, tzinfo=timezone.utc)
-    sales, orders = [], []
+    for n in range(ORDERS):
+        at = (started + timedelta(microseconds=n * EVERY_NS // 1000 + 2000)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        yield (f'{{"type":"{kind}","order_id":"{key_of(n)}","unit":{ORDERS - n},{rest(n)}'
+               f'"instance":"inventory-{n % 2 + 1}","at":"{at}"}}')
+
+
+def lines_of(run, begin, end):
     yield json.dumps(run)
     yield json.dumps(begin)
     for n in range(ORDERS):
         key, unit, at_ns = key_of(n), ORDERS - n, n * EVERY_NS
-        at = (started + timedelta(microseconds=at_ns // 1000 + 2000)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         yield (f'{{"type":"request","number":{n},"planned":{at_ns},"sent":{at_ns + 20000 + n % 977},'
                f'"received":{at_ns + 2500000 + n * 7919 % 5000000},"status":201,"unit":{unit},"instance":{n % 2},"key":"{key}",'
                f'"order_id":"{key}","outcome":"sold","commit_us":{300 + n % 5000},"postgres":1,"shard":0}}')
-        sales.append(f'{{"type":"sale","order_id":"{key}","unit":{unit},"remaining":{unit - 1},"shard":0,"fence":0,'
-                     f'"instance":"inventory-{n % 2 + 1}","at":"{at}"}}')
-        orders.append(f'{{"type":"order","order_id":"{key}","unit":{unit},"instance":"inventory-{n % 2 + 1}","at":"{at}"}}')
     yield json.dumps({"type": "product", "item": 0, "initial": ORDERS, "available": 0, "returned": 0, "counted": ORDERS,
                       "units": ORDERS})
     yield json.dumps({"type": "row", "shard": 0, "first_unit": 1, "initial": ORDERS, "available": 0})
-    yield from sales
-    yield from orders
+    yield from ledger_lines("sale", lambda n: f'"remaining":{ORDERS - n - 1},"shard":0,"fence":0,')
+    yield from ledger_lines("order", lambda n: "")
     yield json.dumps(end)
 
 
