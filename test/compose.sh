@@ -21,7 +21,7 @@ stop_burners() {
 
 clean_up() { # after this run, or a killed one: its containers still mount the files of its checkout
     stop_burners
-    "${compose[@]}" --profile report --profile lab down -v --remove-orphans
+    "${compose[@]}" --profile report --profile lab --profile cluster down -v --remove-orphans
     docker rmi "$IMAGE" "$IMAGE-other"
 } >/dev/null 2>&1 </dev/null
 
@@ -201,6 +201,19 @@ sells_with() { # sells_with NUMBER
     ((sellers == $1))
 }
 
+ask_cluster() { # ask_cluster NODE COMMAND...
+    "${compose[@]}" exec -T "cluster-$1" redis-cli "${@:2}" </dev/null
+}
+
+is_taken_over() {
+    [[ $(ask_cluster 4 role) == master* && $(ask_cluster 4 cluster info) == *cluster_state:ok* ]]
+}
+
+# The key's slot belongs to the first master.
+survives_a_kill() {
+    ask_cluster 2 -c set bar kept && "${compose[@]}" kill cluster-1 && within_20_s is_taken_over && ask_cluster 2 -c get bar | grep -x kept
+}
+
 two_runs() {
     local first code=0
     loadgen --no-judge --path /readyz --rate 50 --late 1s &
@@ -250,6 +263,8 @@ check 'Postgres runs without the passwords of others' has_only postgres postgres
 check 'Redis runs without a password in its environment' has_only redis redis
 check 'order-svc answers from outside' curl -fsS -m 10 "http://127.0.0.1:$port/readyz"
 for number in 4 2; do check "with --scale inventory=$number exactly $number instances sell" sells_with $number; done
+check 'the cluster serves all slots' "${compose[@]}" --profile cluster run --rm -T cluster
+check 'the cluster keeps its data when a master is killed' survives_a_kill
 check 'the lab has services that honour failpoints' "${compose[@]}" --profile lab run --rm -T lab
 check 'the others refuse them' refuses_failpoints
 check 'up returns the exit code of the demo' returns_code
