@@ -144,6 +144,12 @@ static void test_a_lease_that_all_replicas_have_survives_a_failover(void **state
     assert_row("redis-wait,replicas=2", 2, SURVIVES(PAUSE), false);
 }
 
+/* The replica that takes over sells the lost units again, and the ledger takes one order for each. */
+static void test_a_failover_breaks_only_promises_that_the_ledger_does_not_have(void **state) {
+    assert_row("prewarm", 2, SURVIVES(FAILOVER), false);
+    assert_row("prewarm,ack=ledger", 2, SURVIVES(FAILOVER) | SURVIVES(PAUSE), true);
+}
+
 /* A write lands up to 7 s after its sender's death, so a TTL must outlast that. With a lease the
  * store does not write if the lease could expire before the answer. */
 static void test_a_short_ttl_survives_no_crash_but_a_lease_does(void **state) {
@@ -177,6 +183,7 @@ int main(void) {
         cmocka_unit_test(test_a_lock_on_the_disk_guards_one_machine),
         cmocka_unit_test(test_a_fence_survives_all),
         cmocka_unit_test(test_a_lease_that_all_replicas_have_survives_a_failover),
+        cmocka_unit_test(test_a_failover_breaks_only_promises_that_the_ledger_does_not_have),
         cmocka_unit_test(test_a_short_ttl_survives_no_crash_but_a_lease_does),
         cmocka_unit_test(test_a_count_that_rises_again_deceives_only_a_guard_by_count),
         cmocka_unit_test(test_units_are_stranded_where_nobody_looks),
