@@ -1,9 +1,11 @@
 """The Redis Cluster of scripts/stack: its servers fail, and its slots move while clients write."""
 
+import os
+import subprocess
 import threading
 import unittest
 
-from harness import SystemTest, wait_for
+from harness import BUILD, ROOT, SystemTest, wait_for
 
 MASTERS = [f"cluster-{i}" for i in (1, 2, 3)]
 REPLICAS = [f"cluster-{i}" for i in (4, 5, 6)]
@@ -19,7 +21,8 @@ class Cluster(SystemTest):
         self.write("first")
 
     def assert_whole(self):
-        self.assertEqual({name: self.stack.states()[name] for name in MASTERS + REPLICAS}, dict.fromkeys(MASTERS + REPLICAS, "ready"))
+        states = self.stack.states()
+        self.assertEqual([states[name] for name in MASTERS + REPLICAS], ["ready"] * 6)
         self.assertEqual([self.role(name)[0] for name in MASTERS + REPLICAS], ["master"] * 3 + ["slave"] * 3)
         self.assertEqual([self.role(name)[2] for name in REPLICAS], [str(self.stack.port(name)) for name in MASTERS])
 
@@ -104,6 +107,25 @@ class Cluster(SystemTest):
         self.stack.script("start")
         self.assert_whole()
         self.assertEqual(self.values(), {"first"})
+
+    def lockctl(self, *words):
+        """Runs a command while the lock of this name is held."""
+        return self.enterContext(subprocess.Popen(
+            [ROOT / BUILD / "bin/lockctl", "run", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            env=dict(os.environ, LOCKCTL_URL=self.stack.settings["INVENTORY_SVC_CLUSTER"])))
+
+    def test_a_lock_moves_with_its_slot_and_outlives_its_master(self):
+        names = [str(i) for i in range(6)]
+        holders = [self.lockctl("--ttl", "30s", "-", name, "--", "sh", "-c", "echo held; cat") for name in names]
+        self.assertEqual([holder.stdout.readline() for holder in holders], ["held\n"] * 6)
+        self.stack.script("reshard", "cluster-2")
+        self.stack.kill("cluster-1")
+        self.until_replaced("cluster-1")
+        for name in names:
+            self.assertEqual(self.lockctl("--wait", "0s", "-", name, "--", "true").wait(timeout=30), 75)
+        for holder in holders:
+            holder.stdin.close()
+            self.assertEqual(holder.wait(timeout=30), 0)
 
     def assert_refused(self, why, *command, code=1):
         done = self.stack.script(*command, check=False)
