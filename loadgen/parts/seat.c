@@ -1,6 +1,7 @@
 /* Starts the process, speaks to it, and keeps its history. */
 #include "seat.h"
 
+#include "exit_code.h"
 #include "json_read.h"
 #include "shell_word.h"
 #include "tally.h"
@@ -282,31 +283,38 @@ void seat_stop(struct seat *seat) {
         seat_close((uv_handle_t *)&seat->in);
 }
 
+/* A known cause of an exit code of ssh, or of loadgen on a host; or NULL. */
+static const char *cause_of(const struct seat *seat) {
+    if (seat->code == SSH_LOST)
+        return seat->is_ready ? "the connection broke" : "ssh does not reach it";
+    if (seat->is_ready)
+        return NULL;
+    if (seat->code == 126 || seat->code == 127) /* of its shell */
+        return "loadgen does not run there: install it, or name it with --remote-loadgen";
+    return seat->code == EXIT_UNREACHABLE
+               ? "--target and --inventory-db must lead to the servers from there"
+               : NULL;
+}
+
 bool seat_has_sent(const struct seat *seat, struct why *why) {
     const bool is_far = seat->host[0] != '\0';
-    char at[HOST_TEXT + 16] = "", last[sizeof seat->last + 16] = "";
+    const char *cause = is_far ? cause_of(seat) : NULL, *sign = seat->last[0] != '\0' ? ": " : "";
+    char at[HOST_TEXT + 16] = "";
 
     if (seat->is_ready && seat->error == 0 && seat->signal == 0 &&
         (seat->code == 0 || seat->code == 130))
         return true;
     if (is_far)
         (void)snprintf(at, sizeof at, "host %s: ", seat->host);
-    if (seat->last[0] != '\0')
-        (void)snprintf(last, sizeof last, ": %s", seat->last);
     if (seat->error != 0)
         (void)why_set(why, "%sits history could not be kept: %s", at, strerror(seat->error));
     else if (seat->signal != 0)
         (void)why_set(why, "%sit was killed by signal %d", at, seat->signal);
-    else if (is_far && seat->code == SSH_LOST)
-        (void)why_set(why, "%s%s%s", at,
-                      seat->is_ready ? "the connection broke" : "ssh does not reach it", last);
-    else if (is_far && !seat->is_ready && (seat->code == 126 || seat->code == 127))
-        (void)why_set(why,
-                      "%sit has no program %s: install it there, or name it with "
-                      "--remote-loadgen",
-                      at, seat->program);
+    else if (cause != NULL)
+        (void)why_set(why, "%s%s%s%s", at, cause, sign, seat->last);
     else
-        (void)why_set(why, "%sit ended with the exit code %" PRId64 "%s", at, seat->code, last);
+        (void)why_set(why, "%sit ended with the exit code %" PRId64 "%s%s", at, seat->code, sign,
+                      seat->last);
     return false;
 }
 

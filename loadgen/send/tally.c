@@ -2,17 +2,17 @@
 #include "tally.h"
 
 #include "buffer.h"
+#include "decimal.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Returns false without memory. */
-static bool tell_bucket(struct buffer *text, size_t distance, uint64_t count) {
-    char pair[48];
+static bool tell_number(struct buffer *text, uint64_t number) {
+    char digits[DECIMAL_BYTES];
+    const size_t length = decimal_write(digits, (int64_t)number);
 
-    (void)snprintf(pair, sizeof pair, "%zu %" PRIu64 " ", distance, count);
-    return buffer_append_text(text, pair);
+    digits[length] = ' ';
+    return buffer_append(text, digits, length + 1);
 }
 
 /* The values from `from` on. Looks only at buckets that are in use. */
@@ -25,7 +25,8 @@ static json_t *difference(struct histogram *told, const struct histogram *now, i
     for (size_t i = histogram_bucket(now->min > from ? now->min : from); i < end && is_whole; i++) {
         if (now->buckets[i] == told->buckets[i])
             continue;
-        is_whole = tell_bucket(&text, i - before, now->buckets[i] - told->buckets[i]);
+        is_whole = tell_number(&text, i - before) &&
+                   tell_number(&text, now->buckets[i] - told->buckets[i]);
         told->buckets[i] = now->buckets[i];
         before = i;
     }

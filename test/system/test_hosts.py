@@ -193,10 +193,10 @@ class Hosts(SystemTest):
         part = "part 2 of 2 did not start: host "
         self.run_hosts(69, hosts="a,nowhere.invalid", text=part + "nowhere.invalid: ssh does not reach it: ssh: Could not resolve")
         self.run_hosts(69, "--remote-loadgen", "/nowhere/load gen",
-                       text="host a: it has no program /nowhere/load gen: install it there, or name it with --remote-loadgen")
+                       text="host a: loadgen does not run there: install it, or name it with --remote-loadgen: ")
         self.run_hosts(69, "--ssh", "/nowhere/ssh", text="/nowhere/ssh could not be started: no such file")
         for there in ["order-svc", "postgres"]:
-            self.run_hosts(69, "--ssh", self.ssh("alone", self.stack.port(there)), text="host a: it ended with the exit code 69: ")
+            self.run_hosts(69, "--ssh", self.ssh("alone", self.stack.port(there)), text="host a: --target and --inventory-db must lead to the servers from there: ")
         self.assert_alone()
 
 
