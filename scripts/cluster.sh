@@ -128,7 +128,6 @@ reshard() { # reshard NAME
     mapfile -t in_use < <(slots_in_use "$1")
     mapfile -t others < <(other_masters "$1")
     ((${#others[@]})) || fail "there is no other master"
-    ((${#in_use[@]})) || fail "$1 has no keys, so no slot is moved"
     to=${others[0]} from_id=$(id_of "$1") to_id=$(id_of "$to")
     for slot in "${in_use[@]}"; do
         set_slot "$slot" importing "$from_id" "$to"
@@ -136,5 +135,5 @@ reshard() { # reshard NAME
         move_keys "$slot" "$1" "$to"
         set_slot "$slot" node "$to_id" "$to" "$1" "${others[@]:1}"
     done
-    echo "stack: slots that moved from $1 to $to: ${in_use[*]}"
+    echo "stack: slots that moved from $1 to $to: ${in_use[*]:-none}"
 }
