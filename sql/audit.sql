@@ -3,8 +3,8 @@
 --   psql orders    -v product=<uuid> -f sql/audit.sql
 -- loadgen reads the text from a line `query: <name> on <database>` to the next; lines with a backslash are psql's. The
 -- ledgers of past runs are not scanned: both have an index by time. No sale is more than a minute older than its product; a
--- minute, because two servers' clocks may differ, or one may be set back. `orders` has no products: give `-v since=<time>` for
--- the same effect.
+-- minute, because two servers' clocks may differ, or one may be set back. That moment is a value and not a column, because the
+-- planner takes the index only if it knows how few rows there are. `orders` has no products: give `-v since=<time>`.
 \if :{?product}
 \else
 \echo 'audit.sql: name the product: psql ... -v product=<uuid> -f sql/audit.sql'
@@ -27,6 +27,8 @@ SET search_path = "$user", public;
 SELECT to_regclass('reservation') IS NOT NULL AS is_inventory, to_regclass('orders') IS NOT NULL AS is_orders \gset
 
 \if :is_inventory
+SELECT coalesce((SELECT created_at FROM product WHERE product_id = :'product'::uuid), :'since'::timestamptz) AS since \gset
+
 \echo 'Stock: left + units must be initial, and sold must be units.'
 -- query: stock on inventory
 SELECT p.initial_stock AS initial, s.available - c.back AS available, r.returned + c.back AS returned, l.sold, l.units, l.sold - l.units AS twins,
@@ -40,7 +42,7 @@ CROSS JOIN LATERAL (SELECT count(*) AS back FROM stock_place JOIN stock t USING 
 CROSS JOIN LATERAL (SELECT count(*) AS sold, count(DISTINCT unit) AS units,
                            count(*) FILTER (WHERE unit NOT BETWEEN 1 AND p.initial_stock) AS outside
                     FROM sold_unit
-                    WHERE product_id = p.product_id AND reserved_at >= p.created_at - interval '1 minute') l
+                    WHERE product_id = p.product_id AND reserved_at >= :'since'::timestamptz - interval '1 minute') l
 WHERE p.product_id = :'product'::uuid;
 
 \echo 'Rows: the stock, one row or one per shard, without units that came back to the count: they are among the returned.'
@@ -58,7 +60,7 @@ FROM (SELECT s.shard, s.first_unit, s.available,
              (SELECT count(*) FROM returned_unit r WHERE r.product_id = s.product_id AND r.shard = s.shard) AS returned,
              (SELECT count(DISTINCT unit) FROM sold_unit l
               WHERE l.product_id = s.product_id AND l.shard = s.shard
-                AND l.reserved_at >= p.created_at - interval '1 minute') AS units
+                AND l.reserved_at >= :'since'::timestamptz - interval '1 minute') AS units
       FROM stock s JOIN product p USING (product_id) WHERE s.product_id = :'product'::uuid) rows
 WHERE available + returned + units <> initial
 ORDER BY shard;
@@ -70,7 +72,7 @@ FROM sold_unit l
 LEFT JOIN (SELECT shard, first_unit, returns_to_count, lead(first_unit) OVER (ORDER BY first_unit) AS next_unit
            FROM stock WHERE product_id = :'product'::uuid) s USING (shard)
 JOIN product p USING (product_id)
-WHERE l.product_id = :'product'::uuid AND l.reserved_at >= p.created_at - interval '1 minute'
+WHERE l.product_id = :'product'::uuid AND l.reserved_at >= :'since'::timestamptz - interval '1 minute'
   AND (l.unit - s.first_unit = l.remaining
        OR ((l.remaining = 0 OR s.returns_to_count) AND l.unit >= s.first_unit
            AND l.unit < coalesce(s.next_unit, p.initial_stock + 1))) IS NOT TRUE
@@ -90,8 +92,7 @@ SELECT unit, order_id, instance, shard, fence,
        to_char(reserved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
 FROM (SELECT *, count(*) OVER (PARTITION BY unit) AS times FROM sold_unit
       WHERE product_id = :'product'::uuid
-        AND reserved_at >= (SELECT created_at - interval '1 minute' FROM product
-                            WHERE product_id = :'product'::uuid)) sales
+        AND reserved_at >= :'since'::timestamptz - interval '1 minute') sales
 WHERE times > 1
 ORDER BY unit, reserved_at, order_id;
 
@@ -101,14 +102,14 @@ SELECT r.unit, r.order_id, r.instance, r.shard, r.fence,
        to_char(r.reserved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
 FROM sold_unit r JOIN product p USING (product_id)
 WHERE r.product_id = :'product'::uuid AND r.unit NOT BETWEEN 1 AND p.initial_stock
-  AND r.reserved_at >= p.created_at - interval '1 minute'
+  AND r.reserved_at >= :'since'::timestamptz - interval '1 minute'
 ORDER BY r.reserved_at, r.order_id;
 
 \echo 'Duplicates: one order, several ledger rows.'
 -- query: duplicates on inventory
 SELECT order_id, count(*) AS times FROM reservation
 WHERE product_id = :'product'::uuid
-  AND reserved_at >= (SELECT created_at - interval '1 minute' FROM product WHERE product_id = :'product'::uuid)
+  AND reserved_at >= :'since'::timestamptz - interval '1 minute'
 GROUP BY order_id HAVING count(*) > 1;
 
 \echo 'Sales: the whole ledger of the product.'
@@ -117,7 +118,7 @@ SELECT order_id, unit, shard, instance, fence,
        to_char(reserved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at, remaining
 FROM sold_unit
 WHERE product_id = :'product'::uuid
-  AND reserved_at >= (SELECT created_at - interval '1 minute' FROM product WHERE product_id = :'product'::uuid)
+  AND reserved_at >= :'since'::timestamptz - interval '1 minute'
 ORDER BY reserved_at, order_id;
 
 \echo 'Events: failpoints that fired, and results of raw lock commands.'
@@ -127,14 +128,14 @@ SELECT order_id, instance, kind, name, detail, key, token, result, lasts_ms, too
        to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
 FROM lab_event
 WHERE product_id = :'product'::uuid
-  AND at >= (SELECT created_at - interval '1 minute' FROM product WHERE product_id = :'product'::uuid)
+  AND at >= :'since'::timestamptz - interval '1 minute'
 ORDER BY lab_event.at, instance, seq;
 
 \echo 'How many sales: the same as in orders, once everything is settled.'
 -- query: sales_count on inventory
 SELECT count(*) AS sales FROM reservation
 WHERE product_id = :'product'::uuid
-  AND reserved_at >= (SELECT created_at - interval '1 minute' FROM product WHERE product_id = :'product'::uuid);
+  AND reserved_at >= :'since'::timestamptz - interval '1 minute';
 \endif
 
 \if :is_orders

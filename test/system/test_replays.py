@@ -118,7 +118,7 @@ class Replay:
         wait_for(line, lambda: line in self.stack.log(order.instance))
 
     def audit(self, name):
-        return self.stack.sql("inventory", query(name), product=self.product)
+        return self.stack.sql("inventory", query(name), product=self.product, since="-infinity")
 
     def anomalies(self):
         """The anomalies, by the names of the judge."""

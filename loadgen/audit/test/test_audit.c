@@ -339,6 +339,38 @@ static void test_twins_and_units_outside_are_found(void) {
     }
 }
 
+/* The plan of a query has none for all rows of the ledger. */
+static void assert_by_index(const struct audit_query *query) {
+    char sql[4096], name[64];
+    const struct pg_statement explain = {name, sql, query->statement.params};
+    struct pg_query ran = {.statement = &explain,
+                           .params = {product.id, product.since},
+                           .deadline_ms = clock_now_ms() + 10000};
+
+    (void)snprintf(name, sizeof name, "explain_%s", query->name);
+    assert_in_range(snprintf(sql, sizeof sql, "EXPLAIN %s", query->sql), 1, sizeof sql - 1);
+    if (pg_query_await(auditor.inventory, &ran) != PG_OK)
+        fail_msg("%s: %s", query->name, ran.message);
+    for (int row = 0; row < PQntuples(ran.result); row++)
+        if (strstr(pg_text(&ran, row, 0), "Seq Scan on reservation") != NULL)
+            fail_msg("%s: %s", query->name, pg_text(&ran, row, 0));
+    pg_query_clear(&ran);
+}
+
+/* Half a million sales were made in an hour before. */
+static void test_the_ledger_of_past_runs_is_not_read(void) {
+    run_sql(
+        "INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence, "
+        "reserved_at) SELECT gen_random_uuid(), '%s', 0, n, 0, 'i', 0, now() - interval '1 hour' "
+        "* (500000 - n) / 500000 FROM generate_series(1, 500000) n",
+        "00000000-0000-7000-8000-000000000000");
+    run_sql("ANALYZE reservation");
+    create_product();
+    for (size_t i = 0; i < auditor.query_count; i++)
+        if (!auditor.queries[i].is_orders)
+            assert_by_index(&auditor.queries[i]);
+}
+
 static void test_a_database_that_is_not_there_is_named(void) {
     auditor_close(&auditor);
     assert_int_equal(auditor_open(&auditor, &loop, inventory.conninfo, "", &why), -1);
@@ -409,6 +441,7 @@ int main(void) {
         SCENE(test_a_product_that_is_not_there_is_told),
         SCENE(test_waiting_ends_when_each_sale_has_its_order),
         SCENE(test_twins_and_units_outside_are_found),
+        SCENE(test_the_ledger_of_past_runs_is_not_read),
         SCENE(test_a_database_that_is_not_there_is_named),
         SCENE(test_the_databases_clock_is_compared_with_ours),
         SCENE(test_a_clock_that_cannot_be_read_is_told),
