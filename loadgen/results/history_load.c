@@ -2,6 +2,7 @@
 #include "history_load.h"
 
 #include "history_fields.h"
+#include "ids.h"
 #include "ledger.h"
 #include "number.h"
 
@@ -295,17 +296,52 @@ static int read_load_lines(struct load *load) {
 
 /* ---- the ledgers, when all lines are read */
 
-/* No reply names a unit: so a yes promises the unit of its sale. */
-static void promise_units(struct round *round) {
-    for (size_t i = 0; i < round->recorder->ended; i++) {
-        struct record *record = &round->recorder->records[i];
-        const struct ledger_sale *sale;
+/* Each yes, by the order that it names. Returns how many there are. */
+static size_t list_yes(const struct recorder *recorder, struct ids_entry *entries) {
+    size_t count = 0;
 
-        if (record->outcome != RECORD_SOLD)
-            continue;
-        sale = ledger_find_sale(&round->ledgers[record->item], record_order(record));
-        record->unit = sale != NULL ? sale->unit : -1;
+    for (size_t i = 0; i < recorder->ended; i++)
+        if (recorder->records[i].outcome == RECORD_SOLD)
+            entries[count++] = (struct ids_entry){.id = record_order(&recorder->records[i]),
+                                                  .row = &recorder->records[i]};
+    return count;
+}
+
+/* No reply names a unit: so a yes promises the unit of its sale. Entries and the sales of each
+ * product are in the same order; `next` has a place in the sales of each. */
+static void promise_units(struct round *round, const struct ids_entry *entries, size_t count,
+                          size_t *next) {
+    for (size_t i = 0; i < count; i++) {
+        const struct record *named = entries[i].row;
+        struct record *record = &round->recorder->records[named - round->recorder->records];
+        const struct ledger *ledger = &round->ledgers[record->item];
+        size_t *place = &next[record->item];
+
+        if (i + IDS_AHEAD < count)
+            __builtin_prefetch(entries[i + IDS_AHEAD].row);
+        if (*place + IDS_AHEAD < ledger->sale_count)
+            __builtin_prefetch(ledger->sales[*place + IDS_AHEAD].order_id);
+        while (*place < ledger->sale_count &&
+               strcmp(ledger->sales[*place].order_id, entries[i].id) < 0)
+            ++*place;
+        if (*place < ledger->sale_count &&
+            strcmp(ledger->sales[*place].order_id, entries[i].id) == 0)
+            record->unit = ledger->sales[*place].unit;
     }
+}
+
+/* Returns 0, or -1 without memory. */
+static int make_promises(struct round *round) {
+    struct ids_entry *entries = calloc(round->recorder->ended + 1, sizeof *entries);
+    size_t *next = calloc(round->items, sizeof *next);
+    const size_t count = entries != NULL ? list_yes(round->recorder, entries) : 0;
+    const bool is_done = entries != NULL && next != NULL && ids_sort(entries, count) == 0;
+
+    if (is_done)
+        promise_units(round, entries, count, next);
+    free(entries);
+    free(next);
+    return is_done ? 0 : -1;
 }
 
 /* The file has no plan: its load counts as one stage of constant rate. */
@@ -334,7 +370,8 @@ static int finish_load(struct load *load) {
     for (size_t i = 0; i < load->items; i++)
         if (ledger_finish(&round->ledgers[i]) != 0)
             return why_set(load->why, "out of memory");
-    promise_units(round);
+    if (make_promises(round) != 0)
+        return why_set(load->why, "out of memory");
     shape_stage(load);
     round->ended_us = round->started_us + round->recorder->last_ns / 1000;
     return 0;
