@@ -106,34 +106,40 @@ slots_in_use() { # slots_in_use NAME
         sed -n '/^0\t/d; s/.*\t//p'
 }
 
-set_slot() { # set_slot SLOT STATE ID NAME...
-    local name
-    for name in "${@:4}"; do tell_cluster "$name" cluster setslot "$1" "$2" "$3"; done
+set_slots() { # set_slots NAME STATE ID SLOT...
+    local replies
+    replies=$(printf "cluster setslot %s $2 $3\n" "${@:4}" | ask_redis "$1" | sort -u)
+    [[ $replies == OK ]] || fail "$1 refuses slots as $2: $replies"
 }
 
-move_keys() { # move_keys SLOT FROM TO
-    local keys reply
-    while keys=$(ask_redis "$2" --no-raw cluster getkeysinslot "$1" 500) && [[ $keys == *') "'* ]]; do
-        # Quoted words, which redis-cli reads again. The password is no argument of a program: all users would see it.
-        keys=$(sed 's/^ *[0-9]*) //' <<<"$keys" | tr '\n' ' ')
-        reply=$(ask_redis "$2" <<<"migrate 127.0.0.1 $(port_of "$3") '' 0 5000 auth $REDIS_PASSWORD keys $keys") &&
-            [[ $reply == OK || $reply == NOKEY ]] || fail "slot $1 does not move from $2 to $3: $reply"
+# The password is no argument of a program: all users would see it.
+move_keys() { # move_keys FROM TO SLOT...
+    local commands replies
+    while :; do
+        commands=$(printf 'cluster getkeysinslot %s 500\n' "${@:3}" | ask_redis "$1" --no-raw | awk -v to="127.0.0.1 $(port_of "$2")" '
+            function put() { if (keys) print "migrate " to " \"\" 0 5000 auth " ENVIRON["REDIS_PASSWORD"] " keys" keys; keys = "" }
+            /^ *1\) / || !/^ *[0-9]+\) "/ { put() }
+            sub(/^ *[0-9]+\) "/, "\"") { keys = keys " " $0 } # quoted, as redis-cli reads it
+            END { put() }') || fail "$1 does not say which keys it has"
+        [[ -n $commands ]] || return 0
+        replies=$(ask_redis "$1" <<<"$commands" | grep -vx 'OK\|NOKEY' | sort -u) || continue
+        fail "$1 does not move keys to $2: $replies"
     done
 }
 
-# Move the slots with keys to the first other master, one after the other, while clients go on.
+# Move the slots with keys to the first other master, while clients go on. Meanwhile both servers have a part of the keys.
 reshard() { # reshard NAME
-    local to from_id to_id slot others in_use
+    local to from_id to_id name others in_use
     need_master "$1"
     mapfile -t in_use < <(slots_in_use "$1")
     mapfile -t others < <(other_masters "$1")
     ((${#others[@]})) || fail "there is no other master"
     to=${others[0]} from_id=$(id_of "$1") to_id=$(id_of "$to")
-    for slot in "${in_use[@]}"; do
-        set_slot "$slot" importing "$from_id" "$to"
-        set_slot "$slot" migrating "$to_id" "$1"
-        move_keys "$slot" "$1" "$to"
-        set_slot "$slot" node "$to_id" "$to" "$1" "${others[@]:1}"
-    done
+    if ((${#in_use[@]})); then
+        set_slots "$to" importing "$from_id" "${in_use[@]}"
+        set_slots "$1" migrating "$to_id" "${in_use[@]}"
+        move_keys "$1" "$to" "${in_use[@]}"
+        for name in "$to" "$1" "${others[@]:1}"; do set_slots "$name" node "$to_id" "${in_use[@]}"; done
+    fi
     echo "stack: slots that moved from $1 to $to: ${in_use[*]:-none}"
 }
