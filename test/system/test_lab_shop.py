@@ -85,6 +85,9 @@ class OwnShop(unittest.TestCase):
         self.assertIn("student-python, 2 processes: VALID", self.lab("run", "13"))
         self.assertIn("student-python, p(50)<+50ms: A ", self.lab("run", "13", "--reach", *FEWER, code=(0, 99)))
         self.assertIn("student-python, 2 processes: VIOLATED: OVERSELL", self.lab("run", "13", "--wrong", *FEWER, code=1))
+        # The last question. On a machine that stands still, two orders may meet.
+        self.assertRegex(self.lab("run", "13", "--wrong", *"--arrival constant --rate 5 --customers 20 --stock 10".split(), code=(1, 2)),
+                         "student-python, 2 processes: (INCONCLUSIVE|VIOLATED)")
 
     def test_it_cannot_be_fooled_by_little(self):
         self.lab("hint", "13")
