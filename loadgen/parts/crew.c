@@ -122,7 +122,9 @@ static int run_all(struct crew *crew, struct why *why) {
     else
         crew_stop(crew);
     crew_on_change(crew); /* perhaps none is open */
-    fiber_event_wait(&crew->ended);
+    while (!fiber_event_wait_for(crew->loop, &crew->ended, 1000))
+        for (size_t i = 0; i < crew->count; i++)
+            seat_pass_second(&crew->seats[i]);
     if (code == 0)
         return 0;
     return crew->hosts[0] != '\0' ? EXIT_UNREACHABLE : EXIT_INTERNAL;

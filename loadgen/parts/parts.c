@@ -376,7 +376,7 @@ static int add_request(struct merge *merge, const struct record *from) {
 }
 
 /* The part that owns it stopped before (UNSENT), or is lost: then it may have been sent at any time,
- * because its clock is not known. */
+ * because its clock is not known, and counts as a timeout. */
 static void add_missing(struct merge *merge, size_t number) {
     const struct arrival *arrival = &merge->plan->arrivals[number];
     struct record record = {.planned_ns = arrival->due_ns + moment_of(merge, merge->base, 0) -
@@ -394,7 +394,9 @@ static void add_missing(struct merge *merge, size_t number) {
         record_leave_nameless(&record);
         record.outcome = RECORD_UNKNOWN;
         record.sent_ns = 1;
-        record.received_ns = number_max(merge->end_ns, record.planned_ns + 1);
+        record.received_ns =
+            number_max(merge->end_ns,
+                       record.planned_ns + parts_first(merge->parts)->history->options.timeout_ns);
     }
     recorder_add(merge->recorder, &record);
 }

@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,6 +147,8 @@ static void seat_on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *bu
     const bool is_error = stream == (uv_stream_t *)&seat->errors;
     struct buffer *buffer = is_error ? &seat->told : &seat->said;
 
+    if (length > 0)
+        seat->silent_s = 0;
     if (length < 0 || (length > 0 && !buffer_append(buffer, buf->base, (size_t)length)) ||
         buffer->length > LINE_MOST + sizeof seat->read) {
         seat_close((uv_handle_t *)stream);
@@ -283,6 +286,12 @@ void seat_stop(struct seat *seat) {
         seat_close((uv_handle_t *)&seat->in);
 }
 
+/* Seconds are counted, not measured: if this machine stands still, its parts may stand still, too. */
+void seat_pass_second(struct seat *seat) {
+    if (!seat->has_exited && ++seat->silent_s == SEAT_SILENT_S)
+        (void)uv_process_kill(&seat->process, SIGKILL);
+}
+
 /* A known cause of an exit code of ssh, or of loadgen on a host; or NULL. */
 static const char *cause_of(const struct seat *seat) {
     if (seat->code == SSH_LOST)
@@ -308,6 +317,8 @@ bool seat_has_sent(const struct seat *seat, struct why *why) {
         (void)snprintf(at, sizeof at, "host %s: ", seat->host);
     if (seat->error != 0)
         (void)why_set(why, "%sits history could not be kept: %s", at, strerror(seat->error));
+    else if (seat->silent_s >= SEAT_SILENT_S)
+        (void)why_set(why, "%sit was silent for %d s, and was given up", at, SEAT_SILENT_S);
     else if (seat->signal != 0)
         (void)why_set(why, "%sit was killed by signal %d", at, seat->signal);
     else if (cause != NULL)

@@ -22,6 +22,9 @@
 #include <stdio.h>
 #include <uv.h>
 
+/* A part tells its progress four times a second, and then sends its history. */
+#define SEAT_SILENT_S 15
+
 struct seat {
     /* The caller sets these and zeroes the rest. */
     uv_loop_t *loop;
@@ -37,6 +40,7 @@ struct seat {
 
     /* To read. */
     bool is_ready, has_exited;
+    unsigned silent_s;     /* seat_pass_second() counts them */
     unsigned open_handles; /* 0: its memory may go, after seat_free() */
     size_t in_flight, sold, by_outcome[RECORD_OUTCOME_COUNT]; /* by its last progress */
 
@@ -60,6 +64,8 @@ __attribute__((warn_unused_result)) int seat_start(struct seat *seat, const char
 void seat_tell(struct seat *seat, const char *text);
 /* Ends its input. May be called at any time after seat_start(), and more than once. */
 void seat_stop(struct seat *seat);
+/* Call it each second after the start: kills a process that says nothing for SEAT_SILENT_S. */
+void seat_pass_second(struct seat *seat);
 /* Whether it has written a history; if not, tells in `why` how it ended. */
 bool seat_has_sent(const struct seat *seat, struct why *why);
 void seat_free(struct seat *seat);

@@ -185,6 +185,14 @@ class Parts(SystemTest):
         self.assertIn("part 2 of 2 is lost: it was killed by signal 9", output + errors)
         self.assertEqual([(s["verdict"], s["outcomes"]["sold"] > 0) for s in summary["strategies"]], [("INCONCLUSIVE", True)])
 
+    def test_a_process_that_stands_still_is_given_up_and_named(self):
+        run, processes = self.sending()
+        os.kill(processes[1], signal.SIGSTOP)
+        run.send_signal(signal.SIGINT)
+        output, errors = run.communicate(timeout=120)
+        self.assertIn("part 2 of 2 is lost: it was silent for 15 s, and was given up", output + errors)
+        self.assertEqual([(s["verdict"], s["outcomes"]["sold"] > 0) for s in json.loads(output)["strategies"]], [("INCONCLUSIVE", True)])
+
     def test_ctrl_c_ends_all_processes_and_keeps_what_they_sent(self):
         run, processes = self.sending()
         run.send_signal(signal.SIGINT)

@@ -38,6 +38,7 @@ static int set_up(void **state) {
     options_fill(&options, spec, empty);
     options.strategy = spec;
     options.command_line = command;
+    options.timeout_ns = 5000 * MS;
     options.shape = (struct plan_shape){.count = 400,
                                         .stage_count = 1,
                                         .stages = {{1000 * MS, 400, 400}},
@@ -261,6 +262,8 @@ static void test_a_lost_part_is_told_and_its_requests_are_unknown(void **state) 
         assert_int_equal(record->outcome == RECORD_UNKNOWN,
                          plan_is_own(&plan, record->number, PARTS, 1));
         assert_int_equal(record_is_nameless(record), record->outcome == RECORD_UNKNOWN);
+        assert_int_equal(record->received_ns - record->planned_ns >= 5000 * MS,
+                         record->outcome == RECORD_UNKNOWN);
     }
 }
 
