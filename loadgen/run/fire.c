@@ -157,6 +157,7 @@ static struct sender fire_sender(struct run *run) {
 
     return (struct sender){.loop = run->loop,
                            .host = run->target.host,
+                           .name = run->target.name,
                            .port = run->target.port,
                            .path = options->path,
                            .plan = &run->plan,

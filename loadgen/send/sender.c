@@ -205,6 +205,7 @@ static int make_slots(struct sender *sender) {
 
 static int sender_open_client(struct sender *sender) {
     struct http_client_options options = {.host = sender->host,
+                                          .name = sender->name,
                                           .port = sender->port,
                                           .connections = sender->connections,
                                           .opening = OPENING,

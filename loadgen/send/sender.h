@@ -24,7 +24,7 @@ struct sender_slot;
  * returns. */
 struct sender {
     uv_loop_t *loop;
-    const char *host;
+    const char *host, *name; /* of http_client_options */
     int port;
     const char *path;               /* of the POST */
     const struct product *products; /* the products of the arrivals, `items` of them */

@@ -5,6 +5,7 @@
 #include "fiber.h"
 #include "http_client.h"
 #include "json_read.h"
+#include "text_copy.h"
 #include "user_command.h"
 
 #include <netdb.h>
@@ -33,9 +34,9 @@ static const struct addrinfo *target_choose(const struct addrinfo *addresses) {
     return at != NULL ? at : addresses;
 }
 
-/* Replaces the name by its address, once before the run: a client would look the name up for each
- * connection. Among containers a look-up takes some milliseconds, and makes a request late. An
- * unknown name stays; the first call reports it. */
+/* Looks up the name before the run: a client would look it up for each connection. Among containers
+ * a look-up takes some milliseconds, and makes a request late. An unknown name stays; the first
+ * call reports it. */
 static void resolve_host(struct target *target, uv_loop_t *loop) {
     static const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct lookup lookup = {.done = FIBER_EVENT_INIT};
@@ -53,12 +54,15 @@ static void resolve_host(struct target *target, uv_loop_t *loop) {
 }
 
 int target_open(struct target *target, uv_loop_t *loop, const char *url, struct why *why) {
-    struct http_client_options options = {.host = target->host, .connections = 1};
-    int rc = http_origin_parse(url, target->host, sizeof target->host, &target->port);
+    struct http_client_options options = {
+        .host = target->host, .name = target->name, .connections = 1};
+    int rc = http_origin_parse(url, target->name, sizeof target->name, &target->port);
 
     options.port = target->port;
-    if (rc == 0)
+    if (rc == 0) {
+        text_copy(target->host, sizeof target->host, target->name);
         resolve_host(target, loop);
+    }
     if (rc == 0)
         rc = http_client_open(&target->client, loop, &options);
     if (rc != 0)

@@ -11,7 +11,8 @@
 #include <uv.h>
 
 struct target {
-    char host[256];
+    char host[256]; /* an address, unless the name is unknown */
+    char name[256]; /* of --target */
     int port;
     struct http_client *client;
 };

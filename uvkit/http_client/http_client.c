@@ -663,16 +663,18 @@ int http_client_open(struct http_client **client, uv_loop_t *loop,
     struct http_client *made;
 
     if (options->host == NULL || !dial_is_host(options->host) || options->port < 1 ||
-        options->port > 65535)
+        options->port > 65535 || (options->name != NULL && !dial_is_host(options->name)))
         return UV_EINVAL;
     made = calloc(1, sizeof *made);
     if (made == NULL)
         return UV_ENOMEM;
     made->loop = loop;
     dial_host_init(&made->host, options->host, options->port);
+    if (options->name != NULL)
+        dial_host_keep(&made->host, options->name);
     http_origin_write(made->authority, sizeof made->authority, options->host, options->port);
     made->options = *options;
-    made->options.host = made->host.name;
+    made->options.host = made->options.name = made->host.name;
     http_client_set_defaults(&made->options);
     for (int state = 0; state < CONNECTION_STATES; state++)
         TAILQ_INIT(&made->connections[state]);

@@ -18,6 +18,9 @@ struct http_client;
 /* Zero means the default in brackets. */
 struct http_client_options {
     const char *host; /* a literal address, or a name that each new connection looks up */
+    /* A name of the literal address `host`, looked up only when that fails: the address that answers
+     * then is used from there on. The Host header stays. NULL: none. */
+    const char *name;
     int port;
     unsigned connections;        /* most connections to keep [64] */
     unsigned opening;            /* most to open at once for waiting calls [no limit] */

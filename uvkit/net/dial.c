@@ -9,7 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#define KEPT_PATIENCE_MS 250
+
 static int dial_address(struct dial *dial);
+static int dial_look_up(struct dial *dial);
 
 bool dial_is_host(const char *name) {
     size_t length = strlen(name);
@@ -25,6 +28,11 @@ void dial_host_init(struct dial_host *host, const char *name, int port) {
     if (uv_ip6_addr(name, port, (struct sockaddr_in6 *)&host->literal) != 0 &&
         uv_ip4_addr(name, port, (struct sockaddr_in *)&host->literal) != 0)
         memset(&host->literal, 0, sizeof host->literal);
+}
+
+void dial_host_keep(struct dial_host *host, const char *name) {
+    text_copy(host->name, sizeof host->name, name);
+    host->is_kept = !address_is_literal(name);
 }
 
 static void dial_maybe_gone(struct dial *dial) {
@@ -55,15 +63,26 @@ static void dial_on_closed(uv_handle_t *tcp) {
         dial_maybe_gone(dial);
         return;
     }
-    rc = dial_address(dial); /* the next address of the name */
+    /* The next address of the name, or all of them in place of the kept one. */
+    rc = dial->addresses.all != NULL ? dial_address(dial) : dial_look_up(dial);
     if (rc != 0)
         dial_leave(dial, rc);
 }
 
+/* The host's dials then end in any order, like those of a name with several addresses. */
+static bool dial_leaves_kept(struct dial *dial, int64_t now_ms) {
+    if (!dial->host->is_kept || dial->addresses.all != NULL || now_ms >= dial->leave_ms)
+        return false;
+    dial->host->has_several = true;
+    return true;
+}
+
 void dial_leave(struct dial *dial, int code) {
+    const int64_t now_ms = (int64_t)uv_now(dial->loop);
+
     dial->leave_ms = dial->since_ms + dial->timeout_ms;
-    if (dial->has_tcp &&
-        addresses_next(&dial->addresses, code == UV_ETIMEDOUT, (int64_t)uv_now(dial->loop)))
+    if (dial->has_tcp && (dial_leaves_kept(dial, now_ms) ||
+                          addresses_next(&dial->addresses, code == UV_ETIMEDOUT, now_ms)))
         uv_close((uv_handle_t *)&dial->tcp, dial_on_closed);
     else
         dial->on_over(dial, dial_why(dial, code));
@@ -82,7 +101,8 @@ static void dial_on_connected(uv_connect_t *connect, int status) {
         return;
     }
     if (current != NULL)
-        memcpy(&dial->host->answered, current->ai_addr, current->ai_addrlen);
+        memcpy(dial->host->is_kept ? &dial->host->literal : &dial->host->answered, current->ai_addr,
+               current->ai_addrlen);
     dial->on_over(dial, NULL);
 }
 
@@ -120,20 +140,26 @@ static void dial_on_resolved(uv_getaddrinfo_t *resolve, int status, struct addri
         dial_leave(dial, status);
 }
 
-int dial_start(struct dial *dial) {
+static int dial_look_up(struct dial *dial) {
     static const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     char port[16];
     int rc;
 
-    dial->connect.data = dial->resolve.data = dial;
-    dial->leave_ms = dial->since_ms + dial->timeout_ms;
-    if (dial->host->literal.ss_family != 0)
-        return dial_address(dial);
     (void)snprintf(port, sizeof port, "%d", dial->host->port);
     rc = uv_getaddrinfo(dial->loop, &dial->resolve, dial_on_resolved, dial->host->name, port,
                         &hints);
     dial->is_resolving = rc == 0;
     return rc;
+}
+
+int dial_start(struct dial *dial) {
+    dial->connect.data = dial->resolve.data = dial;
+    dial->leave_ms = dial->since_ms + dial->timeout_ms;
+    if (dial->host->literal.ss_family == 0)
+        return dial_look_up(dial);
+    if (dial->host->is_kept && dial->timeout_ms > KEPT_PATIENCE_MS)
+        dial->leave_ms = dial->since_ms + KEPT_PATIENCE_MS;
+    return dial_address(dial);
 }
 
 void dial_close(struct dial *dial) {

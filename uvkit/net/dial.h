@@ -16,7 +16,8 @@
 struct dial_host {
     char name[DIAL_HOST_BYTES];
     int port;
-    struct sockaddr_storage literal;  /* ss_family 0: `name` must be looked up */
+    struct sockaddr_storage literal; /* ss_family 0: `name` must be looked up */
+    bool is_kept; /* `literal` is an address of `name`: if it fails, the name is looked up again */
     struct sockaddr_storage answered; /* the last address of the name that answered: tried first */
     bool has_several;                 /* the name has several addresses */
     char failure[160];                /* why the last dial failed, and at which address */
@@ -49,6 +50,9 @@ struct dial {
 bool dial_is_host(const char *name);
 /* `name` must be such a host. */
 void dial_host_init(struct dial_host *host, const char *name, int port);
+/* The address of `host` is one of `name`, such a host too. If it refuses, or is silent for 250 ms,
+ * the name is looked up. The address that answers then is kept in its place. */
+void dial_host_keep(struct dial_host *host, const char *name);
 
 /* 0; or a libuv code, and nothing is under way. dial_close() must follow in both cases. */
 int dial_start(struct dial *dial);

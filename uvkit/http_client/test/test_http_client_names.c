@@ -75,6 +75,47 @@ static void test_silent_addresses_end_with_the_time_to_connect(void **state) {
         silent_stop(&silent[i]);
 }
 
+/* The server of the kept address has gone, and the name leads to another. */
+static void open_kept(const char *addresses, uint64_t timeout_ms) {
+    names_lead_to(addresses);
+    open_client((struct http_client_options){.host = "127.0.0.2",
+                                             .name = "shop.example",
+                                             .connections = 1,
+                                             .connect_timeout_ms = timeout_ms});
+}
+
+static void test_a_kept_address_that_refuses_is_looked_up_again(void **state) {
+    open_kept("127.0.0.1", 0);
+    call_to_end();
+}
+
+static void test_a_kept_address_that_is_silent_is_looked_up_again(void **state) {
+    struct silent silent;
+
+    silent_start(&silent, "127.0.0.2", caller.port);
+    open_kept("127.0.0.2 127.0.0.1", 60000);
+    call_to_end();
+    silent_stop(&silent);
+}
+
+/* The second connection needs no name. */
+static void test_the_address_that_answers_is_kept(void **state) {
+    open_kept("127.0.0.1", 0);
+    call_to_end();
+    WAIT_FOR(&caller.loop, stats_of().connections == 0);
+    names_lead_to("127.0.0.3");
+    call_to_end();
+    assert_int_equal(stats_of().opened, 2);
+}
+
+static void test_a_name_that_leads_nowhere_tells_why(void **state) {
+    struct record record;
+
+    open_kept("127.0.0.3", 0);
+    call_start(&record);
+    expect_error(&record, HTTP_CALL_NOT_SENT, "connection refused");
+}
+
 static void test_a_client_closes_between_two_addresses(void **state) {
     struct record record;
 
@@ -98,6 +139,10 @@ int main(void) {
         NAMES_TEST(test_the_address_that_answered_is_tried_first),
         NAMES_TEST(test_without_any_the_last_reason_and_its_address_are_told),
         NAMES_TEST(test_silent_addresses_end_with_the_time_to_connect),
+        NAMES_TEST(test_a_kept_address_that_refuses_is_looked_up_again),
+        NAMES_TEST(test_a_kept_address_that_is_silent_is_looked_up_again),
+        NAMES_TEST(test_the_address_that_answers_is_kept),
+        NAMES_TEST(test_a_name_that_leads_nowhere_tells_why),
         NAMES_TEST(test_a_client_closes_between_two_addresses),
     };
 
