@@ -435,7 +435,7 @@ image: ## build the image of compose.yaml, with its revision in env.json
 
 test-compose: ## build the image of compose.yaml, run the demo in it, and check it, on a Docker engine
 	@test/run compose
-test-swarm: ## swarm.yaml on a Docker engine that is in no Swarm: deploy it, scale it, run a sale
+test-swarm: ## as root: swarm.yaml on two engines of its own; in mid-sale it replaces both services, and loses a node
 	@$(MAKE) --no-print-directory image
 	@test/swarm.sh
 

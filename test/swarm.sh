@@ -1,19 +1,57 @@
 #!/bin/bash -p
-# swarm.sh: deploy swarm.yaml on a Swarm of only this engine, scale it, run its sale; the last line: N passed, N failed.
-# Needs a Docker engine that is in no Swarm, and the image inventory-sale (make image).
+# swarm.sh: deploy swarm.yaml on two engines of its own, scale it, sell, replace both services in mid-sale, lose a node in mid-sale.
+# Needs root, dockerd, ip and nsenter, and the images of swarm.yaml in the engine of `docker` (make image). The last line: N passed,
+# N failed.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 70
 export IMAGE=inventory-sale
+here=$(mktemp -d)
 passed=0 failed=0
+declare -A dockerd=()
 
-on_exit() {
-    trap '' INT TERM
-    docker stack rm sale
-    within 60 all_are_gone
-    docker swarm leave --force
-    within 60 docker volume rm sale_postgres sale_redis
+# ---- two nodes: a network namespace each, joined by a cable
+
+on() { # on NODE ARGUMENT...: docker there
+    docker -H "unix://$here/$1.sock" "${@:2}"
+}
+
+# Without a way out an engine learns at once that no registry has the images. `ip netns exec` would hide the cgroups.
+start_nodes() {
+    local node
+    ip netns add "sale$$a" && ip netns add "sale$$b" || return
+    ip link add to_b netns "sale$$a" type veth peer name to_a netns "sale$$b" || return
+    ip -n "sale$$a" addr add 192.0.2.1/24 dev to_b && ip -n "sale$$b" addr add 192.0.2.2/24 dev to_a || return
+    ip -n "sale$$a" link set to_b up && ip -n "sale$$b" link set to_a up || return
+    echo '{}' >"$here/daemon.json"
+    for node in a b; do
+        ip -n "sale$$$node" link set lo up || return
+        nsenter --net="/run/netns/sale$$$node" dockerd --config-file "$here/daemon.json" --data-root "$here/$node.data" \
+            --exec-root "$here/$node.run" --pidfile "$here/$node.pid" -H "unix://$here/$node.sock" >"$here/$node.log" 2>&1 &
+        dockerd[$node]=$!
+    done
+    for node in a b; do within 60 on "$node" info || return; done
+    docker save "$IMAGE" postgres:15-bookworm redis:7-bookworm | tee >(on b load) | on a load
+} >/dev/null 2>&1 </dev/null
+
+stop_nodes() {
+    local node
+    for node in "${!dockerd[@]}"; do
+        on "$node" ps -aq | xargs -r docker -H "unix://$here/$node.sock" rm -f
+        kill "${dockerd[$node]}"
+        wait "${dockerd[$node]}"
+    done
+    awk -v here="$here/" 'index($2, here) == 1 {print $2}' /proc/mounts | sort -r | xargs -r umount
+    ip netns del "sale$$a"
+    ip netns del "sale$$b"
+    rm -rf "$here"
 } >/dev/null 2>&1
+
+cut_cable() {
+    ip -n "sale$$a" link set to_b down
+}
+
+# ---- checks
 
 within() { # within SECONDS COMMAND...: until it succeeds
     local end=$((SECONDS + $1))
@@ -26,71 +64,123 @@ within() { # within SECONDS COMMAND...: until it succeeds
 check() { # check SENTENCE COMMAND...
     local sentence=$1
     shift
-    if "$@"; then
+    if "$@" >"$here/check" 2>&1 </dev/null; then
         passed=$((passed + 1))
         printf '  ok      %s\n' "$sentence"
     else
         failed=$((failed + 1))
         printf '  FAILED  %s\n' "$sentence"
-        docker stack ps --no-trunc sale
+        tail -n 60 "$here/check" | sed 's/^/    /'
+        on a stack ps --no-trunc sale
     fi
-}
-
-all_are_gone() {
-    [[ -z $(docker ps -aqf label=com.docker.stack.namespace=sale) ]]
 }
 
 runs() { # runs SERVICE=N...: N containers of each are healthy
     local service
     for service; do
-        [[ $(docker ps -qf "name=sale_${service%=*}\." -f health=healthy | wc -l) == "${service#*=}" ]] || return
+        [[ $(on a service ls -f "name=sale_${service%=*}" --format '{{.Replicas}}') == "${service#*=}/${service#*=}" ]] || return
     done
 }
 
+live_on_a() { # live_on_a SERVICE=N...: the same on that node; the swarm still counts those of a lost node
+    local service
+    for service; do
+        [[ $(on a ps -qf "name=sale_${service%=*}\." -f health=healthy | wc -l) == "${service#*=}" ]] || return
+    done
+}
+
+deploy() {
+    local name node
+    on a swarm init --advertise-addr 192.0.2.1 && node=$(on a node ls -q) || return
+    on b swarm join --advertise-addr 192.0.2.2 --token "$(on a swarm join-token -q worker)" 192.0.2.1:2377 || return
+    on a node update --label-add sale.postgres=yes --label-add sale.redis=yes "$node" || return
+    for name in postgres redis order_svc inventory_svc loadgen services; do
+        openssl rand -hex 16 | tr -d '\n' | on a secret create "sale_$name" - || return
+    done
+    on a stack deploy -c swarm.yaml sale
+    # The sender stays on the node that is not lost.
+    on a service update -q --constraint-add 'node.labels.sale.postgres == yes' sale_loadgen
+}
+
+# ---- sales
+
+start_sale() { # start_sale OPTION...: of loadgen
+    on a service update -q -d --force --replicas 1 --env-add "LOADGEN=$*" sale_loadgen &&
+        task=$(on a service ps -q sale_loadgen | sed -n 1p)
+}
+
 said() {
-    docker service logs sale_loadgen 2>&1 | sed 's/^[^|]*| //'
+    on a service logs "$task" 2>&1 | sed 's/^[^|]*| //'
+}
+
+sells() {
+    said | grep -q ' sold [1-9]'
 }
 
 has_ended() {
     said | grep -q '^exit code '
 }
 
-deploy() {
-    local name node
-    docker swarm init --advertise-addr 127.0.0.1 && node=$(docker node ls -q) || return
-    docker node update --label-add sale.postgres=yes --label-add sale.redis=yes "$node" || return
-    for name in postgres redis order_svc inventory_svc loadgen services; do
-        openssl rand -hex 16 | tr -d '\n' | docker secret create "sale_$name" - || return
-    done
-    docker stack deploy -c swarm.yaml sale
-} >/dev/null 2>&1
+ends_well() {
+    within 180 has_ended
+    said
+    said | grep -q '^exit code 0'
+}
 
-all_sold() {
+sellers() { # sellers NUMBER: so many instances have sold
     local by
-    by=$(docker exec "$(docker ps -qf name=sale_postgres)" psql -U postgres inventory -Atc \
+    by=$(on a exec "$(on a ps -qf name=sale_postgres)" psql -U postgres inventory -Atc \
         'SELECT count(DISTINCT instance) FROM reservation')
-    [[ $by == 4 ]]
+    echo "$by instances have sold"
+    ((by == $1))
+}
+
+sale() {
+    start_sale --strategy redis,sharded,atomic --rate 800 --duration 1s --stock 500 --work 2ms --wait 8s && ends_well
+}
+
+rolls() { # rolls SERVICE: each of its containers is replaced, while a sale goes on
+    on a service update -q --force "sale_$1" && [[ $(on a service inspect -f '{{.UpdateStatus.State}}' "sale_$1") == completed ]] &&
+        ! has_ended
+}
+
+begins() {
+    start_sale --strategy redis --rate 100 --duration "$1" --stock "$2" --work 2ms --wait 8s --drain 60s && within 60 sells
 }
 
 refuse() {
     echo "swarm.sh: $*"
     echo '0 passed, 1 failed'
+    rm -rf "$here"
     exit 1
 }
 
-state=$(docker info --format '{{.Swarm.LocalNodeState}}') || refuse 'there is no Docker engine'
-[[ $state == inactive ]] || refuse 'this engine is in a Swarm, which is left alone: try another engine'
-[[ -z $(docker volume ls -qf name='^sale_(postgres|redis)$') ]] ||
-    refuse 'the volumes sale_postgres and sale_redis are of a stack that was here: docker volume rm them, if nobody wants them'
-trap on_exit EXIT
+((EUID == 0)) || refuse 'it starts engines in network namespaces, and that needs root'
+for program in docker dockerd ip nsenter openssl; do
+    command -v "$program" >/dev/null || refuse "install $program first: apt-get install docker.io iproute2 util-linux openssl"
+done
+docker image inspect "$IMAGE" postgres:15-bookworm redis:7-bookworm >/dev/null || refuse "load or pull that image first; make image builds $IMAGE"
+trap 'trap "" INT TERM; stop_nodes' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+check 'two engines start in namespaces of their own' start_nodes
 check 'it is deployed' deploy
 check 'all its services become healthy' within 180 runs postgres=1 redis=1 order-svc=1 inventory=2
-docker service scale -d sale_inventory=4 >/dev/null
-check 'it scales to four instances' within 120 runs inventory=4
+on a service scale -d sale_inventory=4 sale_order-svc=2 >/dev/null
+check 'it scales to four instances' within 120 runs inventory=4 order-svc=2
 sleep 3 # order-svc looks up their name every 2 s
-docker service scale -d sale_loadgen=1 >/dev/null
-check 'a sale ends, each verdict as expected' eval 'within 120 has_ended && said | grep "^exit code 0"'
-check 'all four have sold' all_sold
-((failed == 0)) || said | tail -n 60
+check 'a sale ends, each verdict as expected' sale
+check 'all four have sold' sellers 4
+
+check 'a long sale begins' begins 90s 8000
+check 'order-svc is replaced in mid-sale' rolls order-svc
+check 'inventory-svc is replaced in mid-sale' rolls inventory
+check 'no unit is lost or sold twice' ends_well
+
+check 'a sale begins' begins 45s 3500
+cut_cable
+check 'a node is lost, and no unit is lost or sold twice' ends_well
+check 'its containers run on the other node' within 120 live_on_a inventory=4 order-svc=2
 echo "$passed passed, $failed failed"
 ((failed == 0))
