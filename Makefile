@@ -436,7 +436,7 @@ image: ## build the image of compose.yaml, with its revision in env.json
 test-compose: ## build the image of compose.yaml, run the demo in it, and check it, on a Docker engine
 	@test/run compose
 test-swarm: ## as root: swarm.yaml on two engines of its own; in mid-sale it replaces both services, and loses a node
-	@$(MAKE) --no-print-directory image
+	@COMPOSE_PROFILES=etcd $(MAKE) --no-print-directory image
 	@test/swarm.sh
 
 benches: all $(BENCHES)

@@ -1,11 +1,14 @@
 #!/bin/bash -p
-# swarm.sh: deploy swarm.yaml on two engines of its own, scale it, sell, replace both services in mid-sale, lose a node in mid-sale.
+# swarm.sh: deploy swarm.yaml on two engines of its own, scale it, sell with parts on both, replace both services in mid-sale, lose a
+# node in mid-sale.
 # Needs root, dockerd, ip and nsenter, and the images of swarm.yaml in the engine of `docker` (make image). The last line: N passed,
 # N failed.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 70
 export IMAGE=inventory-sale
+images=("$IMAGE:latest" "$IMAGE-etcd" postgres:15-bookworm redis:7-bookworm zookeeper:3.8)
+ensembles=(etcd-{1,2,3}"=1" zookeeper-{1,2,3}"=1")
 here=$(mktemp -d)
 passed=0 failed=0
 declare -A dockerd=()
@@ -31,7 +34,7 @@ start_nodes() {
         dockerd[$node]=$!
     done
     for node in a b; do within 60 on "$node" info || return; done
-    docker save "$IMAGE" postgres:15-bookworm redis:7-bookworm | tee >(on b load) | on a load
+    docker save "${images[@]}" | tee >(on b load) | on a load
 } >/dev/null 2>&1 </dev/null
 
 stop_nodes() {
@@ -91,12 +94,15 @@ live_on_a() { # live_on_a SERVICE=N...: the same on that node; the swarm still c
 
 deploy() {
     local name node
-    on a swarm init --advertise-addr 192.0.2.1 && node=$(on a node ls -q) || return
+    on a swarm init --advertise-addr 192.0.2.1 || return
     on b swarm join --advertise-addr 192.0.2.2 --token "$(on a swarm join-token -q worker)" 192.0.2.1:2377 || return
-    on a node update --label-add sale.postgres=yes --label-add sale.redis=yes "$node" || return
+    node=$(on a node ls -qf role=manager)
+    for name in postgres redis member-1 member-2; do on a node update --label-add "sale.$name=yes" "$node" || return; done
+    on a node update --label-add sale.member-3=yes "$(on a node ls -qf role=worker)" || return
     for name in postgres redis order_svc inventory_svc loadgen services; do
         openssl rand -hex 16 | tr -d '\n' | on a secret create "sale_$name" - || return
     done
+    ssh-keygen -qt ed25519 -N '' -f "$here/key" && on a secret create sale_ssh "$here/key" || return
     on a stack deploy -c swarm.yaml sale
     # The sender stays on the node that is not lost.
     on a service update -q --constraint-add 'node.labels.sale.postgres == yes' sale_loadgen
@@ -117,14 +123,18 @@ sells() {
     said | grep -q ' sold [1-9]'
 }
 
+state_of_sale() {
+    on a inspect -f '{{.Status.State}}' "$task"
+}
+
 has_ended() {
-    said | grep -q '^exit code '
+    [[ $(state_of_sale) =~ ^(complete|failed|rejected)$ ]]
 }
 
 ends_well() {
     within 180 has_ended
     said
-    said | grep -q '^exit code 0'
+    [[ $(state_of_sale) == complete ]] # with the exit code 0
 }
 
 sellers() { # sellers NUMBER: so many instances have sold
@@ -135,8 +145,22 @@ sellers() { # sellers NUMBER: so many instances have sold
     ((by == $1))
 }
 
-sale() {
-    start_sale --strategy redis,sharded,atomic --rate 800 --duration 1s --stock 500 --work 2ms --wait 8s && ends_well
+sale() { # sale STRATEGIES RATE
+    start_sale --strategy "$1" --rate "$2" --duration 1s --stock $(($2 * 5 / 8)) --work 2ms --wait 8s && ends_well
+}
+
+agree() { # the members on that node, which are a majority
+    local i
+    for i in 1 2; do
+        on a exec "$(on a ps -qf "name=sale_etcd-$i")" curl -fsS http://127.0.0.1:2379/health || return
+        on a exec "$(on a ps -qf "name=sale_zookeeper-$i")" \
+            bash -c 'exec 3<>/dev/tcp/127.0.0.1/2181; echo srvr >&3; grep -E "Mode: (leader|follower)" <&3' || return
+    done
+}
+
+sale_of_parts() {
+    [[ $(on a ps -qf name=sale_part | wc -l) == 1 && $(on b ps -qf name=sale_part | wc -l) == 1 ]] &&
+        sale redis,etcd,zookeeper 200 && said | grep 'moments are known to'
 }
 
 rolls() { # rolls SERVICE: each of its containers is replaced, while a sale goes on
@@ -156,10 +180,14 @@ refuse() {
 }
 
 ((EUID == 0)) || refuse 'it starts engines in network namespaces, and that needs root'
-for program in docker dockerd ip nsenter openssl; do
-    command -v "$program" >/dev/null || refuse "install $program first: apt-get install docker.io iproute2 util-linux openssl"
+for program in docker dockerd ip nsenter openssl ssh-keygen; do
+    command -v "$program" >/dev/null ||
+        refuse "install $program first: apt-get install docker.io iproute2 util-linux openssl openssh-client"
 done
-docker image inspect "$IMAGE" postgres:15-bookworm redis:7-bookworm >/dev/null || refuse "load or pull that image first; make image builds $IMAGE"
+for image in "${images[@]}"; do
+    docker image inspect "$image" >/dev/null ||
+        refuse "load or pull $image first; COMPOSE_PROFILES=etcd make image builds those of the project"
+done
 trap 'trap "" INT TERM; stop_nodes' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -170,8 +198,15 @@ check 'all its services become healthy' within 180 runs postgres=1 redis=1 order
 on a service scale -d sale_inventory=4 sale_order-svc=2 >/dev/null
 check 'it scales to four instances' within 120 runs inventory=4 order-svc=2
 sleep 3 # order-svc looks up their name every 2 s
-check 'a sale ends, each verdict as expected' sale
+check 'a sale ends, each verdict as expected' sale redis,sharded,atomic 800
 check 'all four have sold' sellers 4
+
+on a service scale -d "${ensembles[@]/#/sale_}" sale_part=2 >/dev/null
+check 'ensembles of three start, and parts on both nodes' within 120 runs "${ensembles[@]}" part=2
+check 'the members of an ensemble agree' within 60 agree
+check 'parts on both nodes send one sale, and strategies use the ensembles' sale_of_parts
+on a service scale -d sale_part=0 >/dev/null
+within 60 runs part=0
 
 check 'a long sale begins' begins 90s 8000
 check 'order-svc is replaced in mid-sale' rolls order-svc
@@ -182,5 +217,7 @@ check 'a sale begins' begins 45s 3500
 cut_cable
 check 'a node is lost, and no unit is lost or sold twice' ends_well
 check 'its containers run on the other node' within 120 live_on_a inventory=4 order-svc=2
+check 'two members of three still agree' within 60 agree
+check 'a sale with them ends, each verdict as expected' sale etcd,zookeeper 100
 echo "$passed passed, $failed failed"
 ((failed == 0))
