@@ -96,12 +96,20 @@ cut_cluster() { # cut_cluster NAME
     tell_cluster "$1" client kill type replica
 }
 
+slots_of() { # slots_of ID NAME: as this server knows them
+    ask_redis "$2" cluster nodes | sed -n "/^$1 /{s/.* connected//;s/ \[.*//;p}"
+}
+
+# Whether all that answer know the same slots of a server. A replica that does not would not take them over.
+is_agreed() { # is_agreed ID
+    local name
+    for name in "${cluster_names[@]}"; do ! pid_of "$name" >/dev/null || slots_of "$1" "$name"; done | sort -u | awk 'END {exit NR != 1}'
+}
+
 # The slots of a server that have keys.
 slots_in_use() { # slots_in_use NAME
     local range
-    for range in $(ask_redis "$1" cluster nodes | sed -n 's/.*myself.* connected//p'); do
-        [[ $range == \[* ]] || seq "${range%-*}" "${range#*-}"
-    done >"$RUN_DIR/$1.slots"
+    for range in $(slots_of "$(id_of "$1")" "$1"); do seq "${range%-*}" "${range#*-}"; done >"$RUN_DIR/$1.slots"
     sed 's/^/cluster countkeysinslot /' "$RUN_DIR/$1.slots" | ask_redis "$1" | paste - "$RUN_DIR/$1.slots" |
         sed -n '/^0\t/d; s/.*\t//p'
 }
@@ -140,6 +148,8 @@ reshard() { # reshard NAME
         set_slots "$1" migrating "$to_id" "${in_use[@]}"
         move_keys "$1" "$to" "${in_use[@]}"
         for name in "$to" "$1" "${others[@]:1}"; do set_slots "$name" node "$to_id" "${in_use[@]}"; done
+        wait_until "$patience" is_agreed "$to_id" && wait_until "$patience" is_agreed "$from_id" ||
+            fail "the servers do not agree about the slots of $1 and $to: see $RUN_DIR/$to.log"
     fi
     echo "stack: slots that moved from $1 to $to: ${in_use[*]:-none}"
 }
