@@ -40,7 +40,7 @@ LLHTTP_OBJECTS := $(if $(LLHTTP_LIBS),,$(patsubst %,$(B)/llhttp/%.o,api http llh
 
 # Rooms: each folder of sources is an archive, and sees only the rooms named here, all of them below it, the highest
 # first. An upward include does not compile; an upward call does not link (`make rooms` links each one whole).
-UVKIT := uvkit/batch uvkit/service uvkit/metrics uvkit/redis uvkit/pg uvkit/web uvkit/http_client uvkit/http_server uvkit/net uvkit/process uvkit/settings uvkit/text uvkit
+UVKIT := uvkit/batch uvkit/service uvkit/metrics uvkit/redis_cluster uvkit/redis uvkit/pg uvkit/web uvkit/http_client uvkit/http_server uvkit/net uvkit/process uvkit/settings uvkit/text uvkit
 SEES_uvkit :=
 SEES_uvkit/process := uvkit
 SEES_uvkit/net := uvkit
@@ -53,6 +53,7 @@ SEES_uvkit/batch := uvkit
 SEES_uvkit/metrics := uvkit
 SEES_uvkit/pg := uvkit/net uvkit
 SEES_uvkit/redis := uvkit/net uvkit
+SEES_uvkit/redis_cluster := uvkit/redis uvkit/net uvkit
 SEES_uvkit/service := uvkit/metrics uvkit/pg uvkit/http_server uvkit/net uvkit/process uvkit/settings uvkit/text uvkit
 # The two hearts. A strategy sees only the seam. The judge goes from records and ledgers to a verdict, and sees no server.
 FAMILIES := $(addprefix strategies/,process redis coordination postgres machine spread)
@@ -67,8 +68,9 @@ SEES_judge := judge/linear judge/ledger judge/record uvkit
 # lockkit's backends, each a room: the rooms of uvkit, and the other backends, that each one sees.
 NEEDS_etcd := uvkit/http_client uvkit/net uvkit/text
 NEEDS_postgres := uvkit/pg uvkit/net
+NEEDS_zookeeper := uvkit/net
 NEEDS_redis := uvkit/redis uvkit/net
-NEEDS_redis_cluster := lockkit/backends/redis uvkit/redis uvkit/net
+NEEDS_redis_cluster := lockkit/backends/redis uvkit/redis_cluster uvkit/redis uvkit/net
 NEEDS_redis_wire := lockkit/backends/redis uvkit/redis uvkit/net
 NEEDS_redlock := uvkit/redis uvkit/net
 rooms_of_backends := $(filter-out test,$(notdir $(patsubst %/,%,$(wildcard lockkit/backends/*/))))
@@ -91,7 +93,7 @@ SEES_order-svc/orders := order-svc/instances $(UVKIT)
 SEES_order-svc/settling := order-svc/orders order-svc/instances $(UVKIT)
 SEES_order-svc := order-svc/settling $(SEES_order-svc/settling)
 SEES_inventory-svc/sql := strategies/seam uvkit/metrics uvkit/pg uvkit/net uvkit
-SEES_inventory-svc/pending := inventory-svc/sql strategies/seam uvkit/metrics uvkit/pg uvkit/redis uvkit/net uvkit
+SEES_inventory-svc/pending := inventory-svc/sql strategies/seam uvkit/metrics uvkit/pg uvkit/redis_cluster uvkit/redis uvkit/net uvkit
 SEES_inventory-svc/product := strategies/spec strategies inventory-svc/sql $(FAMILIES) strategies/seam $(UVKIT)
 SEES_inventory-svc/locks := lockkit/include inventory-svc/product $(SEES_inventory-svc/product)
 SEES_inventory-svc/store := inventory-svc/locks inventory-svc/pending $(SEES_inventory-svc/locks)

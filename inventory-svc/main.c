@@ -10,6 +10,7 @@
 #include "pending.h"
 #include "pg_conninfo.h"
 #include "redis.h"
+#include "segment_redis.h"
 #include "service.h"
 #include "stock_sql.h"
 #include "utf8.h"
@@ -26,7 +27,8 @@
 
 static struct {
     struct service_settings service;
-    char *name, *redis, *redlock, *zookeeper, *etcd, *pooler, *secret, *lock_dir, *exercise;
+    char *name, *redis, *cluster, *redlock, *zookeeper, *etcd, *pooler, *secret, *lock_dir,
+        *exercise;
     int64_t products;
     bool is_lab;
 } set;
@@ -44,6 +46,10 @@ static const struct setting settings[] = {
      "statements in flight on one of these connections, if there are two or more; 1: no pipelining",
      "1..1000"},
     {"redis", 0, SETTING_SECRET, &set.redis, NULL, "redis://[user][:password]@host[:port][/db]",
+     NULL},
+    {"cluster", 0, SETTING_SECRET, &set.cluster, NULL,
+     "redis+cluster://[[user][:password]@]host:port,host:port..., for the stock of the strategy "
+     "prewarm; default --redis",
      NULL},
     {"redlock", 0, SETTING_SECRET, &set.redlock, NULL,
      "redlock:redis://...,redis://..., for the strategy redlock", NULL},
@@ -189,6 +195,19 @@ static int main_open_redis(void) {
     return code;
 }
 
+static int open_cluster(void) {
+    int err;
+
+    if (set.cluster[0] == '\0')
+        return 0;
+    err = redis_cluster_open(&store.cluster, store.loop, set.cluster, name);
+    return err == 0
+               ? 0
+               : service_fail(err == UV_ENOMEM ? EX_SOFTWARE : EX_USAGE,
+                              "INVENTORY_SVC_CLUSTER: %s",
+                              err == UV_EINVAL ? "not a redis+cluster:// URL" : uv_strerror(err));
+}
+
 /* A pool of its own, because a pooler may be slow or gone. */
 static int open_pooler(void) {
     const struct pg_pool_options options = {.conninfo = set.pooler,
@@ -285,6 +304,7 @@ static struct metric products = {"inventory_products", "Products remembered", ME
                                  .read = count_products};
 
 static int main_open_all(uv_loop_t *loop, struct pg_pool *pool) {
+    struct segment_server segments;
     int code;
 
     assert(name[0] != '\0' && lock_dir[0] != '\0'); /* main_check() set them */
@@ -297,6 +317,8 @@ static int main_open_all(uv_loop_t *loop, struct pg_pool *pool) {
                  "set=INVENTORY_SVC_SECRET");
     code = main_open_redis();
     if (code == 0)
+        code = open_cluster();
+    if (code == 0)
         code = open_locks();
     if (code == 0)
         code = open_pooler();
@@ -305,7 +327,8 @@ static int main_open_all(uv_loop_t *loop, struct pg_pool *pool) {
     if (code != 0)
         return code;
     store.products = product_table_open(pool, name, set.is_lab, (unsigned)set.products);
-    store.pending = pending_open(loop, pool, store.kv, name);
+    segments = (struct segment_server){.redis = store.kv, .cluster = store.cluster, .loop = loop};
+    store.pending = pending_open(loop, pool, &segments, name);
     if (store.products == NULL || store.pending == NULL)
         return service_fail(EX_SOFTWARE, "out of memory");
     metric_register(&products);
@@ -329,6 +352,8 @@ static void close_rest(void *data) {
         pg_pool_close(store.locks.pooled, main_on_closed, NULL);
     if (store.kv != NULL)
         redis_close(store.kv, main_on_closed, NULL);
+    if (store.cluster != NULL)
+        redis_cluster_close(store.cluster, main_on_closed, NULL);
     for (int i = 0; i < KV_SERVERS; i++)
         if (store.others[i] != NULL)
             redis_close(store.others[i], main_on_closed, NULL);

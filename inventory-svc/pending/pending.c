@@ -9,6 +9,7 @@
 #include "text_copy.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -30,7 +31,7 @@ struct waiting {
 
 struct entry {
     TAILQ_ENTRY(entry) others;
-    char product_id[UUID_TEXT];
+    char tag[TAG_BYTES];
     int shard;
     struct segment_sale sale;
     struct waiting *waiting; /* or NULL */
@@ -40,7 +41,7 @@ TAILQ_HEAD(entries, entry);
 
 /* A batch: the first sale of the queue, and all others of its row. */
 struct batch {
-    char product_id[UUID_TEXT];
+    char tag[TAG_BYTES];
     int shard;
     int64_t deadline_ms;
     size_t count;
@@ -52,7 +53,7 @@ struct batch {
 
 struct pending {
     struct pg_pool *pool;
-    struct redis *redis;
+    struct segment_server server;
     const char *instance;
     struct entries queue;
     size_t queued, awaited; /* sales in the queue; those with a waiting fiber */
@@ -71,9 +72,9 @@ static struct metric taken_over = {"inventory_pending_taken_over_total",
                                    "Sales that Redis made, brought to the ledger from their notes",
                                    .type = METRIC_COUNTER};
 
-static struct segment_keys keys_of(const struct pending *pending, const char *product_id,
+static struct segment_keys keys_of(const struct pending *pending, const char *tag,
                                    struct why *why) {
-    return (struct segment_keys){.redis = pending->redis, .product_id = product_id, .why = why};
+    return (struct segment_keys){.server = pending->server, .tag = tag, .why = why};
 }
 
 /* ---- Closing */
@@ -138,13 +139,13 @@ static void pending_gather(struct pending *pending) {
     struct batch *batch = &pending->batch;
     struct entry *at = TAILQ_FIRST(&pending->queue), *next;
 
-    memcpy(batch->product_id, at->product_id, UUID_TEXT);
+    memcpy(batch->tag, at->tag, TAG_BYTES);
     batch->shard = at->shard;
     batch->deadline_ms = statement_deadline_ms();
     batch->count = 0;
     for (; at != NULL && batch->count < SEGMENT_SALES_MAX; at = next) {
         next = TAILQ_NEXT(at, others);
-        if (at->shard == batch->shard && strcmp(at->product_id, batch->product_id) == 0)
+        if (at->shard == batch->shard && strcmp(at->tag, batch->tag) == 0)
             take_entry(pending, at);
     }
     assert(batch->count > 0); /* at least the first of the queue */
@@ -185,7 +186,7 @@ static void pending_end_batch(struct pending *pending, struct batch *batch) {
                                           .sales = batch->sales,
                                           .sale_count = batch->count};
     struct why why;
-    const struct segment_keys keys = keys_of(pending, batch->product_id, &why);
+    const struct segment_keys keys = keys_of(pending, batch->tag, &why);
 
     metric_add(&written, (double)batch->count);
     if (can_tell_first)
@@ -195,12 +196,23 @@ static void pending_end_batch(struct pending *pending, struct batch *batch) {
         pending_tell(batch, OUTCOME_OK);
 }
 
+/* A tag begins with the product's id. */
+static enum outcome pending_bring_sales(struct pending *pending, const char *tag, int shard,
+                                        const char *instance, struct segment_sale *sales,
+                                        size_t count, int64_t deadline_ms, struct why *why) {
+    char product_id[UUID_TEXT];
+
+    (void)snprintf(product_id, sizeof product_id, "%.36s", tag);
+    return segment_sql_write(pending->pool, product_id, shard, instance, sales, count, deadline_ms,
+                             why);
+}
+
 static void write_batch(struct pending *pending) {
     struct batch *batch = &pending->batch;
     struct why why;
     enum outcome outcome =
-        segment_sql_write(pending->pool, batch->product_id, batch->shard, pending->instance,
-                          batch->sales, batch->count, batch->deadline_ms, &why);
+        pending_bring_sales(pending, batch->tag, batch->shard, pending->instance, batch->sales,
+                            batch->count, batch->deadline_ms, &why);
 
     if (outcome == OUTCOME_OK) {
         pending_end_batch(pending, batch);
@@ -251,7 +263,7 @@ static int pending_queue_up(struct pending *pending, const struct pending_sale *
     }
     *entry = (struct entry){
         .shard = sale->shard, .sale.unit = sale->unit, .waiting = waiting, .note = sale->note};
-    text_copy(entry->product_id, UUID_TEXT, sale->product_id);
+    text_copy(entry->tag, TAG_BYTES, sale->tag);
     text_copy(entry->sale.order_id, UUID_TEXT, sale->order_id);
     TAILQ_INSERT_TAIL(&pending->queue, entry, others);
     pending->queued++;
@@ -297,8 +309,8 @@ static enum outcome bring_run(struct pending *pending, const struct segment_keys
     const struct segment_forget forget = {
         .notes = first, .note_count = run, .sales = first->sales, .sale_count = sales};
     enum outcome outcome =
-        segment_sql_write(pending->pool, keys->product_id, first->shard, first->instance,
-                          first->sales, sales, statement_deadline_ms(), keys->why);
+        pending_bring_sales(pending, keys->tag, first->shard, first->instance, first->sales, sales,
+                            statement_deadline_ms(), keys->why);
 
     if (outcome == OUTCOME_OK)
         outcome = segment_redis_forget(keys, &forget);
@@ -337,14 +349,14 @@ static void pending_look(void *arg) {
     struct pending *pending = arg;
     struct why why;
     struct segment_keys keys = keys_of(pending, "", &why);
-    struct segment_products list;
+    struct segment_parts list;
 
-    (void)segment_redis_products(&keys, &list);
+    (void)segment_redis_parts(&keys, &list);
     for (size_t i = 0; i < list.count && !pending->is_closing; i++) {
-        keys.product_id = list.ids[i];
+        keys.tag = list.tags[i];
         pending_look_at(pending, &keys);
     }
-    free(list.ids);
+    free(list.tags);
     pending->is_looking = false;
     pending_maybe_closed(pending);
 }
@@ -363,32 +375,32 @@ static void on_time_to_look(uv_timer_t *timer) {
  * effect. */
 enum outcome pending_bring(struct pending *pending, const char *order_id, struct why *why) {
     struct segment_keys keys = keys_of(pending, "", why);
-    struct segment_products list;
-    enum outcome outcome = segment_redis_products(&keys, &list);
+    struct segment_parts list;
+    enum outcome outcome = segment_redis_parts(&keys, &list);
 
     for (size_t i = 0; i < list.count && outcome == OUTCOME_OK; i++) {
         struct segment_sale sale = {.outcome = OUTCOME_OK};
         struct segment_note note = {.sales = &sale};
 
-        keys.product_id = list.ids[i];
+        keys.tag = list.tags[i];
         outcome = segment_redis_find(&keys, order_id, &note);
         if (outcome == OUTCOME_OK && note.count > 0)
             outcome = bring_run(pending, &keys, &note, 0, 1);
     }
-    free(list.ids);
+    free(list.tags);
     return outcome;
 }
 
 /* ---- Opening and closing */
 
-struct pending *pending_open(uv_loop_t *loop, struct pg_pool *pool, struct redis *redis,
-                             const char *instance) {
+struct pending *pending_open(uv_loop_t *loop, struct pg_pool *pool,
+                             const struct segment_server *server, const char *instance) {
     struct pending *pending = calloc(1, sizeof *pending);
 
     if (pending == NULL)
         return NULL;
     *pending =
-        (struct pending){.pool = pool, .redis = redis, .instance = instance, .open_timers = 2};
+        (struct pending){.pool = pool, .server = *server, .instance = instance, .open_timers = 2};
     TAILQ_INIT(&pending->queue);
     metric_register(&written);
     metric_register(&taken_over);

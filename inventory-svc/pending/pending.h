@@ -21,21 +21,21 @@
 struct pending;
 struct made_note;
 struct pg_pool;
-struct redis;
+struct segment_server;
 struct why;
 
 /* A unit that was taken for an order. */
 struct pending_sale {
-    const char *product_id, *order_id; /* copied */
+    const char *tag, *order_id; /* of its part, see segment_redis.h; copied */
     int shard;
     int64_t unit;
     struct made_note *note; /* which pending_add() and pending_write() end or keep; or NULL */
 };
 
 /* Open, and from now on look for notes of others. `instance` is the seller; it is not copied. NULL
- * without memory. Pool and client must live until this is closed. */
-struct pending *pending_open(uv_loop_t *loop, struct pg_pool *pool, struct redis *redis,
-                             const char *instance);
+ * without memory. Pool and clients must live until this is closed. */
+struct pending *pending_open(uv_loop_t *loop, struct pg_pool *pool,
+                             const struct segment_server *server, const char *instance);
 /* Write all added sales, if that is possible now. Then `cb` runs exactly once, later, on the loop.
  * Nothing may be added any more. */
 void pending_close(struct pending *pending, void (*cb)(void *data), void *data);

@@ -2,6 +2,7 @@
 #include "segment_redis.h"
 
 #include "clock.h"
+#include "cluster_map.h"
 #include "fiber.h"
 #include "log.h"
 #include "text_copy.h"
@@ -13,74 +14,128 @@
 #include <string.h>
 
 #define REDIS_MS  1000 /* of a command */
-#define KEY_BYTES (UUID_TEXT + 24)
-#define PRODUCTS  "sale:prewarmed"
+#define MOVING_MS 20   /* before the next try, while a slot moves */
+#define KEY_BYTES (TAG_BYTES + 24)
+#define PARTS     "sale:prewarmed"
+#define KEYS      4
+#define ARGS      (3 + KEYS) /* the place of a script's first argument */
 
-extern const struct redis_script pending_open_data_set, pending_load_row, pending_take_units,
-    pending_find_order, pending_read_notes, pending_forget_notes, pending_count_stock;
+extern const struct redis_script pending_open_data_set, pending_keep_data_set, pending_load_row,
+    pending_take_units, pending_find_order, pending_read_notes, pending_forget_notes,
+    pending_count_stock;
+
+void segment_tag(char tag[TAG_BYTES], const char *product_id, int parts, int part) {
+    assert(part >= 0 && part < parts);
+    if (parts == 1)
+        text_copy(tag, TAG_BYTES, product_id);
+    else
+        (void)snprintf(tag, TAG_BYTES, "%.36s.%d", product_id, part % 1000);
+}
 
 /* A command that a fiber waits for; on its stack. `take` reads the reply and returns 0, or -1
  * without memory or for a reply of an unexpected form. */
 struct asking {
-    struct redis_call call;
+    struct redis_routed routed;
     int (*take)(const redisReply *reply, void *data);
     void *data;
     int taken;
     struct fiber_event answered;
 };
 
+static void segment_redis_on_reply(struct redis_routed *routed, const redisReply *reply) {
+    struct asking *asking = routed->call.data;
+
+    if (asking->take != NULL)
+        asking->taken = asking->take(reply, asking->data);
+}
+
+static void segment_redis_on_over(struct redis_routed *routed) {
+    fiber_event_set(&((struct asking *)routed->call.data)->answered);
+}
+
 static void segment_redis_on_answered(struct redis_call *call, const redisReply *reply) {
     struct asking *asking = call->data;
 
-    if (call->status == REDIS_IS_OK && asking->take != NULL)
-        asking->taken = asking->take(reply, asking->data);
+    if (reply != NULL)
+        segment_redis_on_reply(&asking->routed, reply);
     fiber_event_set(&asking->answered);
 }
 
-static enum outcome segment_ask(const struct segment_keys *keys, struct asking *asking) {
+static const char *segment_redis_verb(const struct redis_call *call) {
+    return call->args != NULL ? call->args[0] : call->argv[0];
+}
+
+/* A slot that moves, or a cluster without a node for some slot: soon it may be possible. */
+static bool segment_redis_may_retry(const struct redis_call *call) {
+    return call->status == REDIS_IS_NOT_SENT && cluster_is_for_now(call->message) &&
+           clock_now_ms() + MOVING_MS < call->deadline_ms;
+}
+
+static void segment_ask_cluster(const struct segment_server *server, const char *name,
+                                struct asking *asking) {
+    asking->routed.on_reply = segment_redis_on_reply;
+    asking->routed.slot = cluster_slot(name);
+    for (;;) {
+        redis_cluster_start(server->cluster, &asking->routed, segment_redis_on_over);
+        fiber_event_wait(&asking->answered);
+        if (!segment_redis_may_retry(&asking->routed.call))
+            return;
+        fiber_sleep(server->loop, MOVING_MS);
+        asking->answered = (struct fiber_event)FIBER_EVENT_INIT;
+    }
+}
+
+/* Ask the server of the key, or of the tag, `name`. */
+static enum outcome segment_ask(const struct segment_keys *keys, const char *name,
+                                struct asking *asking) {
     static struct log_limit failures;
-    char quoted[2 * sizeof asking->call.message];
-    enum redis_status status;
+    struct redis_call *call = &asking->routed.call;
+    char quoted[2 * sizeof call->message];
     unsigned left_out;
 
     asking->answered = (struct fiber_event)FIBER_EVENT_INIT;
-    asking->call.data = asking;
-    asking->call.sends = keys->sends;
-    asking->call.deadline_ms =
-        keys->deadline_ms != 0 ? keys->deadline_ms : clock_now_ms() + REDIS_MS;
-    redis_call_start(keys->redis, &asking->call, segment_redis_on_answered);
-    fiber_event_wait(&asking->answered);
-    status = asking->call.status;
-    if (status == REDIS_IS_OK && asking->taken == 0)
+    call->data = asking;
+    call->sends = keys->sends;
+    call->deadline_ms = keys->deadline_ms != 0 ? keys->deadline_ms : clock_now_ms() + REDIS_MS;
+    if (keys->server.cluster != NULL) {
+        segment_ask_cluster(&keys->server, name, asking);
+    } else {
+        redis_call_start(keys->server.redis, call, segment_redis_on_answered);
+        fiber_event_wait(&asking->answered);
+    }
+    if (call->status == REDIS_IS_OK && asking->taken == 0)
         return OUTCOME_OK;
     if (log_limit_pass(&failures, clock_now_ms(), &left_out))
-        log_warn("stock in Redis failed", "command=%s product=%s left_out=%u why=%s",
-                 asking->call.args != NULL ? asking->call.args[0] : asking->call.argv[0],
-                 keys->product_id, left_out,
-                 log_quote(quoted, sizeof quoted, asking->call.message));
+        log_warn("stock in Redis failed", "command=%s of=%s left_out=%u why=%s",
+                 segment_redis_verb(call), name, left_out,
+                 log_quote(quoted, sizeof quoted, call->message));
     (void)why_set(keys->why, "Redis %s",
-                  status == REDIS_IS_OK         ? "sent an answer that cannot be read"
-                  : status == REDIS_IS_UNKNOWN  ? "did not answer"
-                  : status == REDIS_IS_REJECTED ? "refused a command"
-                                                : "cannot be reached");
+                  call->status == REDIS_IS_OK         ? "sent an answer that cannot be read"
+                  : call->status == REDIS_IS_UNKNOWN  ? "did not answer"
+                  : call->status == REDIS_IS_REJECTED ? "refused a command"
+                                                      : "cannot be reached");
     return OUTCOME_BUSY;
 }
 
-/* Run a script on the product's keys. Its arguments are in place, after the first four. */
+/* Run a script on the part's keys. Its arguments are in place, from ARGS on. A cluster needs to know
+ * all keys: then no node begins a script that it cannot end. */
 static enum outcome segment_run(const struct segment_keys *keys, const struct redis_script *script,
                                 struct asking *asking) {
-    const char **args = asking->call.args != NULL ? asking->call.args : asking->call.argv;
-    char key[KEY_BYTES];
+    static const char *const suffixes[KEYS] = {"", ":segments", ":orders", ":notes"};
+    struct redis_call *call = &asking->routed.call;
+    const char **args = call->args != NULL ? call->args : call->argv;
+    char names[KEYS][KEY_BYTES];
     enum outcome outcome;
 
-    assert(asking->call.argc >= 4 &&
-           (asking->call.argc <= REDIS_ARGS_MAX || args != asking->call.argv));
-    (void)snprintf(key, sizeof key, "sale:{%s}:stock", keys->product_id);
-    asking->call.script = script;
-    args[2] = "1";
-    args[3] = key;
-    outcome = segment_ask(keys, asking);
-    if (asking->call.is_whole && keys->retries != NULL)
+    assert(call->argc >= ARGS && (call->argc <= REDIS_ARGS_MAX || args != call->argv));
+    call->script = script;
+    args[2] = "4";
+    for (size_t i = 0; i < KEYS; i++) {
+        (void)snprintf(names[i], KEY_BYTES, "sale:{%s}:stock%s", keys->tag, suffixes[i]);
+        args[3 + i] = names[i];
+    }
+    outcome = segment_ask(keys, keys->tag, asking);
+    if (call->is_whole && keys->retries != NULL)
         ++*keys->retries;
     return outcome;
 }
@@ -97,10 +152,66 @@ static int take_data_set(const redisReply *reply, void *data) {
 }
 
 enum outcome segment_redis_open(const struct segment_keys *keys, struct data_set *set) {
-    struct asking asking = {
-        .call = {.argc = 5, .argv = {[4] = set->token}}, .take = take_data_set, .data = set};
+    struct asking asking = {.routed.call = {.argc = ARGS + 1, .argv = {[ARGS] = set->token}},
+                            .take = take_data_set,
+                            .data = set};
 
     return segment_run(keys, &pending_open_data_set, &asking);
+}
+
+static int take_kept(const redisReply *reply, void *data) {
+    *(bool *)data = reply->type == REDIS_REPLY_INTEGER && reply->integer == 1;
+    return 0;
+}
+
+/* The slot, and then the number of its replicas. CLUSTER SLOTS: [[first, last, master, replica ...],
+ * ...]. */
+static int take_replicas(const redisReply *reply, void *data) {
+    int *slot = data;
+
+    for (size_t i = 0; i < reply->elements; i++) {
+        const redisReply *range = reply->element[i];
+
+        if (redis_reply_integer(range, 0) <= *slot && *slot <= redis_reply_integer(range, 1)) {
+            *slot = (int)range->elements - 3;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+/* Replicas that a cluster counts for the slot of the key, or of the tag, `name`; -1: not known. One
+ * server needs none. */
+static int segment_redis_replicas(const struct segment_keys *keys, const char *name) {
+    int count = cluster_slot(name);
+    struct asking asking = {.routed.call = {.argc = 2, .argv = {"CLUSTER", "SLOTS"}},
+                            .take = take_replicas,
+                            .data = &count};
+
+    if (keys->server.cluster == NULL)
+        return 0;
+    return segment_ask(keys, name, &asking) == OUTCOME_OK ? count : -1;
+}
+
+static enum outcome segment_redis_unconfirmed(const struct segment_keys *keys) {
+    (void)why_set(keys->why, "no replica of Redis has the stock's beginning yet");
+    return OUTCOME_BUSY;
+}
+
+enum outcome segment_redis_keep(const struct segment_keys *keys, const struct data_set *set) {
+    bool is_there = false;
+    struct asking asking = {
+        .routed = {.call = {.argc = ARGS + 1, .argv = {[ARGS] = set->token}}, .replicas = 1},
+        .take = take_kept,
+        .data = &is_there};
+    const int replicas = segment_redis_replicas(keys, keys->tag);
+
+    if (replicas == 0)
+        return OUTCOME_OK; /* WAIT would take its whole time */
+    if (replicas > 0 && segment_run(keys, &pending_keep_data_set, &asking) == OUTCOME_OK &&
+        is_there && asking.routed.is_confirmed)
+        return OUTCOME_OK;
+    return segment_redis_unconfirmed(keys);
 }
 
 enum outcome segment_redis_load(const struct segment_keys *keys, const struct data_set *set,
@@ -108,8 +219,9 @@ enum outcome segment_redis_load(const struct segment_keys *keys, const struct da
     const struct number last = number_of(set->last), shard = number_of(row->shard),
                         first = number_of(row->first_unit), units = number_of(row->available);
     struct asking asking = {
-        .call = {.argc = 9,
-                 .argv = {[4] = set->token, last.text, shard.text, first.text, units.text}}};
+        .routed.call = {
+            .argc = ARGS + 5,
+            .argv = {[ARGS] = set->token, last.text, shard.text, first.text, units.text}}};
 
     return segment_run(keys, &pending_load_row, &asking);
 }
@@ -202,8 +314,10 @@ enum outcome segment_redis_take(const struct segment_keys *keys, const char *ins
     struct segment_want *sorted[SEGMENT_ORDERS_MAX];
     struct taking taking = {.wants = sorted, .count = count};
     struct number asked;
-    const char *args[7 + SEGMENT_ORDERS_MAX] = {[4] = instance, fresh, asked.text};
-    struct asking asking = {.call = {.args = args}, .take = take_answers, .data = &taking};
+    const char *args[ARGS + 3 + SEGMENT_ORDERS_MAX] = {[ARGS] = instance, fresh, asked.text};
+    struct asking asking = {.routed = {.call = {.args = args}, .replicas = keys->replicas},
+                            .take = take_answers,
+                            .data = &taking};
     size_t before[LOOKS];
     enum outcome outcome;
 
@@ -211,16 +325,18 @@ enum outcome segment_redis_take(const struct segment_keys *keys, const char *ins
     segment_redis_sort(wants, count, sorted, before);
     asked = number_of((int64_t)before[LOOK_IN_ORDERS]);
     for (size_t i = 0; i < before[LOOK_NOWHERE]; i++)
-        args[7 + i] = sorted[i]->order_id;
+        args[ARGS + 3 + i] = sorted[i]->order_id;
     for (size_t i = before[LOOK_NOWHERE]; i < count; i++) {
         memcpy(end, sorted[i]->order_id, UUID_TEXT - 1);
         end += UUID_TEXT;
         end[-1] = i + 1 < count ? ' ' : '\0';
     }
-    asking.call.argc = (int)(7 + before[LOOK_NOWHERE]);
+    asking.routed.call.argc = (int)(ARGS + 3 + before[LOOK_NOWHERE]);
     outcome = segment_run(keys, &pending_take_units, &asking);
-    return outcome != OUTCOME_OK &&
-                   (asking.call.status == REDIS_IS_OK || asking.call.status == REDIS_IS_UNKNOWN)
+    for (size_t i = 0; i < count; i++)
+        wants[i].taken.is_unconfirmed = keys->replicas > 0 && !asking.routed.is_confirmed;
+    return outcome != OUTCOME_OK && (asking.routed.call.status == REDIS_IS_OK ||
+                                     asking.routed.call.status == REDIS_IS_UNKNOWN)
                ? OUTCOME_UNKNOWN
                : outcome;
 }
@@ -306,9 +422,10 @@ static int take_notes(const redisReply *reply, void *data) {
 enum outcome segment_redis_read(const struct segment_keys *keys, int64_t age_ms, size_t most,
                                 struct segment_notes *notes) {
     const struct number age = number_of(age_ms), count = number_of((int64_t)most);
-    struct asking asking = {.call = {.argc = 6, .argv = {[4] = age.text, count.text}},
-                            .take = take_notes,
-                            .data = notes};
+    struct asking asking = {
+        .routed.call = {.argc = ARGS + 2, .argv = {[ARGS] = age.text, count.text}},
+        .take = take_notes,
+        .data = notes};
 
     *notes = (struct segment_notes){.count = 0};
     return segment_run(keys, &pending_read_notes, &asking);
@@ -331,8 +448,9 @@ static int take_note(const redisReply *reply, void *data) {
 
 enum outcome segment_redis_find(const struct segment_keys *keys, const char *order_id,
                                 struct segment_note *note) {
-    struct asking asking = {
-        .call = {.argc = 5, .argv = {[4] = order_id}}, .take = take_note, .data = note};
+    struct asking asking = {.routed.call = {.argc = ARGS + 1, .argv = {[ARGS] = order_id}},
+                            .take = take_note,
+                            .data = note};
 
     *note = (struct segment_note){.sales = note->sales};
     text_copy(note->sales->order_id, UUID_TEXT, order_id);
@@ -342,19 +460,20 @@ enum outcome segment_redis_find(const struct segment_keys *keys, const char *ord
 enum outcome segment_redis_forget(const struct segment_keys *keys,
                                   const struct segment_forget *forget) {
     const struct number notes = number_of((int64_t)forget->note_count);
-    const char **args = calloc(5 + forget->note_count + forget->sale_count, sizeof *args);
-    struct asking asking = {.call = {.argc = 5, .args = args}};
+    const char **args = calloc(ARGS + 1 + forget->note_count + forget->sale_count, sizeof *args);
+    struct asking asking = {.routed.call = {.argc = ARGS + 1, .args = args}};
+    int *argc = &asking.routed.call.argc;
     enum outcome outcome = OUTCOME_OK;
 
     if (args == NULL)
         return OUTCOME_BUSY;
-    args[4] = notes.text;
+    args[ARGS] = notes.text;
     for (size_t i = 0; i < forget->note_count; i++)
-        args[asking.call.argc++] = forget->notes[i].id;
+        args[(*argc)++] = forget->notes[i].id;
     for (size_t i = 0; i < forget->sale_count; i++)
         if (forget->sales[i].outcome != OUTCOME_SOLD)
-            args[asking.call.argc++] = forget->sales[i].order_id;
-    if (asking.call.argc > 5)
+            args[(*argc)++] = forget->sales[i].order_id;
+    if (*argc > ARGS + 1)
         outcome = segment_run(keys, &pending_forget_notes, &asking);
     free(args);
     return outcome;
@@ -374,7 +493,7 @@ static int take_count(const redisReply *reply, void *data) {
 
 enum outcome segment_redis_count(const struct segment_keys *keys, int64_t *unsold, int64_t *noted) {
     int64_t count[2] = {0, 0};
-    struct asking asking = {.call = {.argc = 4}, .take = take_count, .data = count};
+    struct asking asking = {.routed.call = {.argc = ARGS}, .take = take_count, .data = count};
     enum outcome outcome = segment_run(keys, &pending_count_stock, &asking);
 
     *unsold = count[0];
@@ -382,36 +501,36 @@ enum outcome segment_redis_count(const struct segment_keys *keys, int64_t *unsol
     return outcome;
 }
 
-/* Add the product to the set of products that may have notes, or remove it. */
-static enum outcome segment_redis_list(const struct segment_keys *keys, const char *command) {
-    struct asking asking = {.call = {.argc = 3, .argv = {command, PRODUCTS, keys->product_id}}};
-
-    return segment_ask(keys, &asking);
-}
-
 enum outcome segment_redis_announce(const struct segment_keys *keys) {
-    return segment_redis_list(keys, "SADD");
+    const int replicas = segment_redis_replicas(keys, PARTS);
+    struct asking asking = {.routed = {.call = {.argc = 3, .argv = {"SADD", PARTS, keys->tag}},
+                                       .replicas = replicas > 0 ? 1 : 0}};
+    const enum outcome outcome = replicas >= 0 ? segment_ask(keys, PARTS, &asking) : OUTCOME_BUSY;
+
+    return outcome == OUTCOME_OK && replicas > 0 && !asking.routed.is_confirmed
+               ? segment_redis_unconfirmed(keys)
+               : outcome;
 }
 
 enum outcome segment_redis_retire(const struct segment_keys *keys) {
-    return segment_redis_list(keys, "SREM");
+    struct asking asking = {.routed.call = {.argc = 3, .argv = {"SREM", PARTS, keys->tag}}};
+
+    return segment_ask(keys, PARTS, &asking);
 }
 
-static int take_products(const redisReply *reply, void *data) {
-    struct segment_products *list = data;
+static int take_parts(const redisReply *reply, void *data) {
+    struct segment_parts *parts = data;
 
-    list->ids = calloc(reply->elements + 1, UUID_TEXT);
-    for (size_t i = 0; i < reply->elements && list->ids != NULL; i++)
-        text_copy(list->ids[list->count++], UUID_TEXT, reply->element[i]->str);
-    return list->ids != NULL ? 0 : -1;
+    parts->tags = calloc(reply->elements + 1, TAG_BYTES);
+    for (size_t i = 0; i < reply->elements && parts->tags != NULL; i++)
+        text_copy(parts->tags[parts->count++], TAG_BYTES, reply->element[i]->str);
+    return parts->tags != NULL ? 0 : -1;
 }
 
-enum outcome segment_redis_products(const struct segment_keys *keys,
-                                    struct segment_products *products) {
-    struct asking asking = {.call = {.argc = 2, .argv = {"SMEMBERS", PRODUCTS}},
-                            .take = take_products,
-                            .data = products};
+enum outcome segment_redis_parts(const struct segment_keys *keys, struct segment_parts *parts) {
+    struct asking asking = {
+        .routed.call = {.argc = 2, .argv = {"SMEMBERS", PARTS}}, .take = take_parts, .data = parts};
 
-    *products = (struct segment_products){NULL, 0};
-    return segment_ask(keys, &asking);
+    *parts = (struct segment_parts){NULL, 0};
+    return segment_ask(keys, PARTS, &asking);
 }

@@ -1,8 +1,12 @@
 /* Stock that Redis sells: the scripts and commands, and the reading of their replies.
  *
  * A row of stock that is loaded into Redis is a segment. Orders take units from one, last unit
- * first. All orders that one call sells from one segment have a note. The keys of a product have one
- * hash tag and no TTL, sale:{<product>}:
+ * first. All orders that one call sells from one segment have a note.
+ *
+ * On a Redis Cluster a product has several parts. Row n is of part n modulo their number. Each part
+ * has a data set, segments and notes of its own, all in one slot. One Redis server has one part.
+ *
+ * The keys of a part have one hash tag, `<product>` or `<product>.<part>`, and no TTL, sale:{<tag>}:
  *
  *     stock            hash: data_set, a random token, made with it; last, the row that was loaded
  *                      last; shard, first, left, units: the segment on sale; over: there is no row
@@ -13,7 +17,7 @@
  *     stock:notes      stream: orders that the ledger may not have yet; at, "<row> <first unit>
  *                      <units before the first order>"; by, the instance; orders
  *
- * The set "sale:prewarmed" has the products that may have notes. A product is in it before its first
+ * The set "sale:prewarmed" has the tags of parts that may have notes. A part is in it before its first
  * segment can be sold from, and until it is sold out and the ledger has all its sales.
  *
  * Each change is one script of lua/. lab/world/segments.c does the same in C, for one order at a
@@ -25,23 +29,39 @@
 #define INVENTORY_SEGMENT_REDIS_H
 
 #include "made_note.h"
-#include "redis.h"
+#include "redis_cluster.h"
 #include "reservation.h"
 #include "segment_sql.h"
 
 #define SEGMENT_ORDERS_MAX 256 /* that take a unit in one call */
 
-/* The keys of a product, and the way to ask for them. */
+/* The hash tag of a part. */
+#define TAG_BYTES (UUID_TEXT + 8)
+void segment_tag(char tag[TAG_BYTES], const char *product_id, int parts, int part);
+
+/* The server of segments. */
+struct segment_server {
+    struct redis *redis;           /* or NULL */
+    struct redis_cluster *cluster; /* instead, or NULL */
+    uv_loop_t *loop;
+};
+
+/* The keys of a part, and the way to ask for them. */
 struct segment_keys {
-    struct redis *redis;
-    const char *product_id;
+    struct segment_server server;
+    const char *tag;
     struct why *why;
     int64_t deadline_ms; /* 0: in a second */
     unsigned *sends;     /* raised with each command; or NULL */
     unsigned *retries;   /* raised with each that had to send its script again; or NULL */
+    unsigned
+        replicas; /* so many of a cluster's node must confirm what segment_redis_take() wrote */
 };
 
 enum outcome segment_redis_open(const struct segment_keys *keys, struct data_set *set);
+/* Make sure that a failover of the cluster does not lose the data set, as far as one replica can. One
+ * Redis server, or a node without replicas, needs nothing. OK, BUSY. */
+enum outcome segment_redis_keep(const struct segment_keys *keys, const struct data_set *set);
 enum outcome segment_redis_load(const struct segment_keys *keys, const struct data_set *set,
                                 const struct stock_row *row);
 
@@ -98,16 +118,16 @@ enum outcome segment_redis_forget(const struct segment_keys *keys,
 /* Count the units for sale, and the sales that are noted. */
 enum outcome segment_redis_count(const struct segment_keys *keys, int64_t *unsold, int64_t *noted);
 
-/* Add the product to the set of products that may have notes, or remove it. */
+/* Add the part to the set of parts that may have notes, or remove it. It is added when a replica has
+ * it, as in segment_redis_keep(). */
 enum outcome segment_redis_announce(const struct segment_keys *keys);
 enum outcome segment_redis_retire(const struct segment_keys *keys);
 
-/* The products that may have notes. keys->product_id is not used. */
-struct segment_products {
-    char (*ids)[UUID_TEXT]; /* the caller frees it */
+/* The parts that may have notes. keys->tag is not used. */
+struct segment_parts {
+    char (*tags)[TAG_BYTES]; /* the caller frees it */
     size_t count;
 };
-enum outcome segment_redis_products(const struct segment_keys *keys,
-                                    struct segment_products *products);
+enum outcome segment_redis_parts(const struct segment_keys *keys, struct segment_parts *parts);
 
 #endif

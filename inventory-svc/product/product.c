@@ -88,7 +88,7 @@ static void product_forget(struct product *product) {
 static void discard(struct product *product) {
     assert(product->users == 0 && product->state == PRODUCT_FORGOTTEN);
     free(product->batchers);
-    free(product->taker);
+    free(product->takers);
     free(product);
 }
 

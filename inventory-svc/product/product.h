@@ -25,8 +25,11 @@ struct product {
     int64_t none_returned_until_ms; /* see store_live.c */
     bool is_leased;                 /* some sale asked a server for a lease, of this kind: */
     enum lock_kind lease;
-    uint64_t stamped;         /* how often its stamped lock was won */
-    struct batcher *taker;    /* of units from Redis; or NULL: no sale took one yet */
+    uint64_t stamped; /* how often its stamped lock was won */
+    struct batcher
+        *takers;         /* one per part of the stock in Redis; or NULL: no sale took a unit yet */
+    int next_part;       /* the next new order tries it first */
+    uint32_t parts_over; /* bits of parts that have no unit, and get none */
     struct batcher *batchers; /* one per row of stock; or NULL: no sale of it joined a batch yet */
 
     /* For the table only. */

@@ -94,7 +94,8 @@ void selling_prepare(struct store *store, struct product *product) {
     if (product->spec.strategy->prepare == NULL)
         return;
     live_sale_init(&live, store, product, "", clock_now_ms(), &why);
-    (void)product->spec.strategy->prepare(&live.sale);
+    for (; live.part < store_live_parts(store, product); live.part++)
+        (void)product->spec.strategy->prepare(&live.sale);
     live_sale_end(&live);
 }
 

@@ -8,19 +8,20 @@
 
 #define NUMBER_BYTES 21 /* of a unit, with a comma */
 
-enum outcome segment_sql_hand_out(struct pg_pool *pool, const char *product_id,
+enum outcome segment_sql_hand_out(struct pg_pool *pool, const char *product_id, int parts, int part,
                                   const struct data_set *set, struct stock_row *row,
                                   int64_t deadline_ms, struct why *why) {
     static struct statement statement =
-        STATEMENT("hand_out_stock", 3,
+        STATEMENT("hand_out_stock", 5,
                   "WITH next AS (SELECT shard FROM stock WHERE product_id = $1::uuid"
-                  "  AND shard > $3::int AND available > 0 AND loaded_into IN ('', $2)"
+                  "  AND shard > $3::int AND shard % $4::int = $5::int AND available > 0"
+                  "  AND loaded_into IN ('', $2)"
                   "  ORDER BY shard LIMIT 1 FOR UPDATE)"
                   " UPDATE stock SET loaded_into = $2 FROM next"
                   " WHERE product_id = $1::uuid AND stock.shard = next.shard"
                   " RETURNING stock.shard, first_unit, available, version");
-    struct number last = number_of(set->last);
-    struct pg_query query = {.params = {product_id, set->token, last.text},
+    struct number last = number_of(set->last), of = number_of(parts), at = number_of(part);
+    struct pg_query query = {.params = {product_id, set->token, last.text, of.text, at.text},
                              .deadline_ms = deadline_ms};
     enum outcome outcome = statement_write(pool, &statement, &query, why);
 

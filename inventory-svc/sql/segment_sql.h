@@ -12,9 +12,10 @@
 
 #include <stddef.h>
 
-/* Hand a row to this data set: the first one after set->last that has units and no other data set.
+/* Hand a row to this data set of a part: the first one after set->last that has units and no other
+ * data set, and is `part` modulo `parts`.
  * OK, and then `row`; SOLD_OUT when there is none; BUSY, UNKNOWN, FAILED. */
-enum outcome segment_sql_hand_out(struct pg_pool *pool, const char *product_id,
+enum outcome segment_sql_hand_out(struct pg_pool *pool, const char *product_id, int parts, int part,
                                   const struct data_set *set, struct stock_row *row,
                                   int64_t deadline_ms, struct why *why);
 

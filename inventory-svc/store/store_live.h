@@ -16,6 +16,7 @@
 struct made_note;
 struct pending;
 struct redis;
+struct redis_cluster;
 
 /* Shared by all sales of an instance and its handlers. main.c owns it. */
 struct store {
@@ -24,6 +25,7 @@ struct store {
     struct lock_servers locks;
     struct redis *kv;                 /* for raw commands */
     struct redis *others[KV_SERVERS]; /* for raw commands at servers 1 .. KV_SERVERS; or NULL */
+    struct redis_cluster *cluster;    /* for the segments of prewarm, instead of `kv`; or NULL */
     struct pending *pending;          /* sales that Redis made */
     struct lab_events *lab;           /* for failures on purpose; NULL without --lab */
     struct product_table *products;
@@ -60,7 +62,8 @@ struct live_sale {
     int64_t key_set_ns;
     int64_t worked_ms;      /* of the work that it has begun and not ended */
     struct made_note *note; /* of the unit that it took in Redis and did not bring yet; or NULL */
-    bool has_asked;         /* Redis may have given it such a unit */
+    bool has_asked;         /* Redis may have given it such a unit, of this part: */
+    int part;
     /* Refusals of a raw lock in a row, which become one event. */
     unsigned refusals;
     int64_t refused_from_ns, refused_ns; /* its first attempt, and its last refusal */
@@ -79,6 +82,10 @@ void live_sale_end(struct live_sale *live);
 /* Look for this order in the ledger and confirm it: it cannot be cancelled any more. OK and
  * *is_found, and then `found`; BUSY, UNKNOWN, FAILED. */
 enum outcome live_sale_confirm(struct live_sale *live, bool *is_found, struct reservation *found);
+
+/* The number of parts of a product's stock in Redis. */
+#define STOCK_PARTS_MOST 16
+int store_live_parts(const struct store *store, const struct product *product);
 
 /* Count the units of a product that are left. If Redis sells its stock, also count its unsold units
  * there, and its sales that the ledger does not have yet. OK, BUSY, FAILED. */

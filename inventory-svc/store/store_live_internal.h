@@ -3,6 +3,7 @@
 #ifndef INVENTORY_STORE_LIVE_INTERNAL_H
 #define INVENTORY_STORE_LIVE_INTERNAL_H
 
+#include "segment_redis.h"
 #include "store_live.h"
 
 static inline struct live_sale *live_of(struct sale *sale) {
@@ -17,6 +18,9 @@ struct reservation *live_begin_sold(struct live_sale *live, int shard);
  */
 enum outcome live_end_sold(struct live_sale *live, enum outcome outcome, int64_t due_ms);
 
+/* The keys of a part of a product's stock. `tag` and `why` must live as long. */
+struct segment_keys store_live_part(const struct store *store, const struct product *product,
+                                    int part, char tag[TAG_BYTES], struct why *why);
 enum outcome live_open_data_set(struct sale *sale, struct data_set *set);
 enum outcome live_hand_out(struct sale *sale, const struct data_set *set, struct stock_row *row);
 enum outcome live_load_row(struct sale *sale, const struct data_set *set,

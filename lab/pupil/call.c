@@ -151,8 +151,9 @@ static enum outcome call_take_loaded(struct sale *sale, struct loaded_unit *take
     struct reply reply;
     const enum outcome outcome = ask(sale, &(struct call){.kind = CALL_TAKE_LOADED}, &reply);
 
-    *taken =
-        (struct loaded_unit){stock_of(&reply.row), reply.is_again != 0, reply.is_half_sold != 0};
+    *taken = (struct loaded_unit){.seen = stock_of(&reply.row),
+                                  .is_again = reply.is_again != 0,
+                                  .is_half_sold = reply.is_half_sold != 0};
     return outcome;
 }
 

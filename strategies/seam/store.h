@@ -191,6 +191,7 @@ struct loaded_unit {
     struct stock_row seen; /* shard, first_unit and available, before that */
     bool is_again;         /* this order had taken it before */
     bool is_half_sold;     /* half of the last loaded row is left: load the next */
+    bool is_unconfirmed;   /* fewer than options->replicas have it: only the ledger keeps it */
 };
 
 /* The options of a strategy spec, such as `redis,ttl=2s,work=2ms`. */

@@ -76,9 +76,10 @@ static void spec_list(char *text, size_t size, const char *word) {
 }
 
 static int64_t usual_of(const struct strategy *strategy, int which) {
-    return which == SHARDS     ? strategy->default_shards
-           : which == HANDOVER ? strategy->default_handover
-                               : known[which].usual;
+    return which == SHARDS                                           ? strategy->default_shards
+           : which == HANDOVER                                       ? strategy->default_handover
+           : which == REPLICAS && (strategy->takes & TAKES_ACK) != 0 ? 0
+                                                                     : known[which].usual;
 }
 
 static bool is_chosen(struct reading *reading, const struct strategy *strategy, const char *name) {
@@ -87,6 +88,7 @@ static bool is_chosen(struct reading *reading, const struct strategy *strategy, 
     reading->spec->strategy = strategy;
     reading->values[SHARDS] = usual_of(strategy, SHARDS);
     reading->values[HANDOVER] = usual_of(strategy, HANDOVER);
+    reading->values[REPLICAS] = usual_of(strategy, REPLICAS);
     return true;
 }
 

@@ -26,6 +26,8 @@
  * - Redis loses all its data: a new data set begins, and gets only rows that were never handed out,
  *   because nobody knows how much was sold of the others. Their unsold units stay unsold, visibly.
  *   Pending sales are lost: promised under ack=redis, unknown under ack=ledger.
+ * - A master of a Redis Cluster dies, and a replica that lacks its last sales takes over: it sells
+ *   those units again, as below. With replicas= a sale that no replica confirmed waits for the ledger.
  * - Redis loses only its last second: it sells those units again. The ledger accepts one order for
  *   each. */
 #include "strategy.h"
@@ -68,7 +70,8 @@ static enum outcome prewarm_take(struct sale *sale, struct loaded_unit *taken) {
 /* A customer can send one key for two products at once, and Redis sells to it for each. Only the
  * ledger decides which product gets the order. An id without a key is new: no other sale has it. */
 static bool waits_for_ledger(const struct sale *sale, const struct loaded_unit *taken) {
-    return taken->is_again || sale->may_be_repeat || sale->options->acknowledges_late;
+    return taken->is_again || taken->is_unconfirmed || sale->may_be_repeat ||
+           sale->options->acknowledges_late;
 }
 
 /* Try until it is known whether a unit was taken, but no longer than the sale may wait. */
@@ -111,7 +114,7 @@ const struct strategy strategy_prewarm = {
     .breaks =
         "Redis loses data: FLUSHALL, or its last second (with ack=redis, promises without a sale)",
     .source = "How a distributed lock is made, 5",
-    .takes = TAKES_SHARDS | TAKES_ACK,
+    .takes = TAKES_SHARDS | TAKES_ACK | TAKES_REPLICAS,
     .is_right = true,
     .survives = SURVIVES(PAUSE) | SURVIVES(CRASH) | SURVIVES(LOST_REPLY) | SURVIVES(EXPIRY),
     .default_shards = 10,

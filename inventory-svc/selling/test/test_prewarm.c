@@ -5,6 +5,7 @@
 #include "fault_proxy.h"
 #include "own_redis.h"
 #include "pending.h"
+#include "segment_redis.h"
 
 #define BUYERS 60
 
@@ -445,7 +446,8 @@ static void close_pending(void) {
 static void open_pending(void) {
     struct store *store = &instance.store;
 
-    store->pending = pending_open(store->loop, store->pool, store->kv, store->instance);
+    store->pending = pending_open(store->loop, store->pool,
+                                  &(struct segment_server){.redis = store->kv}, store->instance);
 }
 
 static void test_closing_writes_the_added_sales(void **state) {

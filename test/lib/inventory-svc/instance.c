@@ -3,7 +3,9 @@
 
 #include "pending.h"
 #include "redis.h"
+#include "redis_cluster.h"
 #include "reservation_sql.h"
+#include "segment_redis.h"
 
 #include "log.h"
 
@@ -70,11 +72,19 @@ int set_up(void **state) {
     assert_int_equal(redis_open(&store->kv, &instance.loop,
                                 &(struct redis_options){.url = getenv("TEST_REDIS")}),
                      0);
+    if (getenv("TEST_CLUSTER") != NULL)
+        assert_int_equal(redis_cluster_open(&store->cluster, &instance.loop, getenv("TEST_CLUSTER"),
+                                            "inventory-test"),
+                         0);
     assert_int_equal(
         lab_events_open(&store->lab, &instance.loop, instance.schema.conninfo, store->instance), 0);
     store->products = product_table_open(store->pool, store->instance, true, 100);
     assert_non_null(store->products);
-    store->pending = pending_open(store->loop, store->pool, store->kv, store->instance);
+    store->pending =
+        pending_open(store->loop, store->pool,
+                     &(struct segment_server){
+                         .redis = store->kv, .cluster = store->cluster, .loop = store->loop},
+                     store->instance);
     assert_non_null(store->pending);
     return 0;
 }
@@ -96,6 +106,8 @@ int tear_down(void **state) {
     product_table_close(store->products);
     lock_servers_close(&store->locks);
     redis_close(store->kv, on_closed, NULL);
+    if (store->cluster != NULL)
+        redis_cluster_close(store->cluster, on_closed, NULL);
     lab_events_close(store->lab);
     pg_pool_close(store->pool, on_closed, NULL);
     (void)uv_run(&instance.loop, UV_RUN_DEFAULT);

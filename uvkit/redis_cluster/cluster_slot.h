@@ -1,6 +1,6 @@
 /* Slots of a Redis Cluster, and its nodes' words about them. */
-#ifndef LOCKKIT_CLUSTER_SLOT_H
-#define LOCKKIT_CLUSTER_SLOT_H
+#ifndef UVKIT_CLUSTER_SLOT_H
+#define UVKIT_CLUSTER_SLOT_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* The servers that a URL names: host[:port][,host[:port]...], with an IPv6 address in brackets. */
-#ifndef LOCKKIT_SERVER_NAME_H
-#define LOCKKIT_SERVER_NAME_H
+#ifndef UVKIT_SERVER_NAME_H
+#define UVKIT_SERVER_NAME_H
 
 #include <stddef.h>
 
