@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import BUILD, LOST_UPDATES, PORT_BASE, ROOT, SystemTest, wait_for
+from harness import BUILD, PORT_BASE, ROOT, SystemTest, wait_for
 
 LOADGEN = ROOT / BUILD / "bin/loadgen"
 SSHD = """ListenAddress {address}
@@ -49,6 +49,7 @@ class Host:
         self.link = f"sale{PORT_BASE}{name}"
         net = f"10.{PORT_BASE // 256}.{PORT_BASE % 256}"
         self.address = f"{net}.{4 * number + 2}"
+        subprocess.run(["ip", "netns", "del", self.space], capture_output=True)  # of a run that was killed
         run("ip", "netns", "add", self.space)
         run("ip", "link", "add", self.link, "type", "veth", "peer", "name", "eth0", "netns", self.space)
         run("ip", "address", "add", f"{net}.{4 * number + 1}/30", "dev", self.link)
@@ -116,11 +117,11 @@ class Hosts(SystemTest):
 
     def test_hosts_make_one_run_for_each_strategy(self):
         results = f"{self.folder}/results"
-        done = self.run_hosts(0, "--strategy", "none,atomic", "--expect", "none=" + LOST_UPDATES + "+OVERSELL?", "--dup-rate", "0",
-                              "--no-results=false", "--results", results, "--output-format", "json")
+        done = self.run_hosts(0, "--strategy", "none,atomic", "--expect", "none=VIOLATED", "--dup-rate", "0",
+                              "-R", "1600", "--stock", "400", "--no-results=false", "--results", results, "--output-format", "json")
         summary = json.loads(done.stdout)
-        self.assertEqual([(s["verdict"], sum(s["outcomes"].values())) for s in summary["strategies"]], [("VIOLATED", 400), ("VALID", 400)])
-        self.assertEqual(summary["strategies"][1]["sold"], 50)
+        self.assertEqual([(s["verdict"], sum(s["outcomes"].values())) for s in summary["strategies"]], [("VIOLATED", 800), ("VALID", 800)])
+        self.assertEqual(summary["strategies"][1]["sold"], 400)
         self.assertEqual((summary["settings"]["hosts"], summary["settings"]["parts"]), ("a,b", 2))
         self.assertGreater(summary["strategies"][1]["moments_known_to_ms"], 0)
         check = self.stack.loadgen("check", f"{results}/latest")
