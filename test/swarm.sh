@@ -8,7 +8,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 70
 export IMAGE=inventory-sale
 images=("$IMAGE:latest" "$IMAGE-etcd" postgres:15-bookworm redis:7-bookworm zookeeper:3.8)
-ensembles=(etcd-{1,2,3}"=1" zookeeper-{1,2,3}"=1")
+ensembles=(etcd-{1,2,3}"=1" zookeeper-{1,2,3}"=1" cluster-{1,2,3,4,5,6}"=1")
 here=$(mktemp -d)
 passed=0 failed=0
 declare -A dockerd=()
@@ -149,18 +149,30 @@ sale() { # sale STRATEGIES RATE
     start_sale --strategy "$1" --rate "$2" --duration 1s --stock $(($2 * 5 / 8)) --work 2ms --wait 8s && ends_well
 }
 
+ask_cluster() { # ask_cluster I ARGUMENT...: redis-cli in its server I, which is on that node
+    # shellcheck disable=SC2016
+    on a exec "$(on a ps -qf "name=sale_cluster-$1")" \
+        sh -c 'REDISCLI_AUTH=$(cat /run/secrets/sale_redis) exec redis-cli "$@"' redis-cli "${@:2}"
+}
+
 agree() { # the members on that node, which are a majority
     local i
     for i in 1 2; do
         on a exec "$(on a ps -qf "name=sale_etcd-$i")" curl -fsS http://127.0.0.1:2379/health || return
         on a exec "$(on a ps -qf "name=sale_zookeeper-$i")" \
             bash -c 'exec 3<>/dev/tcp/127.0.0.1/2181; echo srvr >&3; grep -E "Mode: (leader|follower)" <&3' || return
+        ask_cluster "$i" cluster info | grep cluster_state:ok || return
     done
+}
+
+sells_from_cluster() { # inventory-svc
+    on a service scale -d sale_cluster=1 && within 60 agree && on a service update -q --env-add CLUSTER=yes sale_inventory
 }
 
 sale_of_parts() {
     [[ $(on a ps -qf name=sale_part | wc -l) == 1 && $(on b ps -qf name=sale_part | wc -l) == 1 ]] &&
-        sale redis,etcd,zookeeper 200 && said | grep 'moments are known to'
+        sale redis,etcd,zookeeper,prewarm 200 && said | grep 'moments are known to' &&
+        ask_cluster 1 --scan --pattern 'sale:*' | grep stock
 }
 
 rolls() { # rolls SERVICE: each of its containers is replaced, while a sale goes on
@@ -203,7 +215,7 @@ check 'all four have sold' sellers 4
 
 on a service scale -d "${ensembles[@]/#/sale_}" sale_part=2 >/dev/null
 check 'ensembles of three start, and parts on both nodes' within 120 runs "${ensembles[@]}" part=2
-check 'the members of an ensemble agree' within 60 agree
+check 'the members of an ensemble agree, and a Redis Cluster takes over the stock of prewarm' sells_from_cluster
 check 'parts on both nodes send one sale, and strategies use the ensembles' sale_of_parts
 on a service scale -d sale_part=0 >/dev/null
 within 60 runs part=0
@@ -218,6 +230,6 @@ cut_cable
 check 'a node is lost, and no unit is lost or sold twice' ends_well
 check 'its containers run on the other node' within 120 live_on_a inventory=4 order-svc=2
 check 'two members of three still agree' within 60 agree
-check 'a sale with them ends, each verdict as expected' sale etcd,zookeeper 100
+check 'a sale with them ends, each verdict as expected' sale etcd,zookeeper,prewarm 100
 echo "$passed passed, $failed failed"
 ((failed == 0))
