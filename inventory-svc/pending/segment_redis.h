@@ -12,8 +12,8 @@
  *                      last; shard, first, left, units: the segment on sale; over: there is no row
  *                      to load any more
  *     stock:segments   list: segments loaded ahead, "<row> <first unit> <units>"
- *     stock:orders     hash: order that may be a repeat -> "<row> <first unit> <units before>
- *                      <instance>"
+ *     stock:orders     hash: order that may be a repeat, or was noted behind many notes -> "<row>
+ *                      <first unit> <units before> <instance>"
  *     stock:notes      stream: orders that the ledger may not have yet; at, "<row> <first unit>
  *                      <units before the first order>"; by, the instance; orders
  *

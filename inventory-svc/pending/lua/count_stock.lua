@@ -1,9 +1,10 @@
--- Answers {units for sale, orders that are noted}.
-local left, noted = tonumber(redis.call('hget', KEYS[1], 'left') or 0), 0
+-- Answers {units for sale, orders that are noted}. Counts each note behind the first 1000 as one order.
+local left, notes = tonumber(redis.call('hget', KEYS[1], 'left') or 0), KEYS[1] .. ':notes'
 for _, segment in ipairs(redis.call('lrange', KEYS[1] .. ':segments', 0, -1)) do
   left = left + segment:match('(%d+)$')
 end
-for _, note in ipairs(redis.call('xrange', KEYS[1] .. ':notes', '-', '+')) do
-  noted = noted + math.floor((#note[2][6] + 1) / 37)
+local noted = redis.call('xlen', notes)
+for _, note in ipairs(redis.call('xrange', notes, '-', '+', 'count', 1000)) do
+  noted = noted + math.floor((#note[2][6] + 1) / 37) - 1
 end
 return {left, noted}

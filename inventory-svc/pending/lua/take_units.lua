@@ -10,6 +10,10 @@ local orders, instance, new, last_asked = KEYS[1] .. ':orders', ARGV[1], ARGV[2]
 local seen = redis.call('hmget', KEYS[1], 'shard', 'first', 'left', 'units', 'over')
 local shard, first, left, units, over = seen[1], seen[2], tonumber(seen[3] or 0), tonumber(seen[4] or 0), seen[5]
 local answers, places, fields, begun = {}, {}, {}, 0
+-- The ledger is far behind. A call makes 256 notes at most.
+local is_behind = redis.call('xlen', KEYS[1] .. ':notes') + 256 > notes_to_read
+
+local function remember(order, place) fields[#fields + 1], fields[#fields + 2] = order, place end
 
 if #ARGV > 3 then
   local known, asked = redis.call('hmget', orders, unpack(ARGV, 4)), {}
@@ -74,13 +78,15 @@ while i <= #ARGV do
     local sold = sell(i - from, function(at, run) return table.concat(ARGV, ' ', from + at, from + at + run - 1) end,
       function(at, place)
         places[ARGV[from + at]] = place
-        fields[#fields + 1], fields[#fields + 2] = ARGV[from + at], place
+        remember(ARGV[from + at], place)
       end)
     refuse(from + sold, i)
   end
 end
 local count = math.floor((#new + 1) / 37)
-for _ = sell(count, function(at, run) return new:sub(37 * at + 1, 37 * (at + run) - 1) end), count - 1 do
+local sold = sell(count, function(at, run) return new:sub(37 * at + 1, 37 * (at + run) - 1) end,
+  is_behind and function(at, place) remember(new:sub(37 * at + 1, 37 * at + 36), place) end)
+for _ = sold, count - 1 do
   answers[#answers + 1] = over and 'over' or 'empty'
 end
 -- A full Redis has refused the first note by now. So no segment is lost.

@@ -521,6 +521,24 @@ static void test_a_new_order_is_forgotten_when_the_ledger_has_it(void **state) {
     assert_int_equal(own_redis_do(&own, "HLEN sale:{%s}:stock:orders", id), 1);
 }
 
+/* An order could not be found behind so many notes without the list of orders. */
+static void test_behind_many_notes_redis_remembers_each_order(void **state) {
+    struct buyer buyer, again;
+    const char *id = make_product("prewarm,shards=1", 10), *other = new_id();
+
+    (void)show(id);
+    for (int i = 0; i < 1200; i++) /* too young to be brought */
+        (void)own_redis_do(&own, "XADD sale:{%s}:stock:notes 9999999999999-%d at x by x orders %s",
+                           id, i + 1, other);
+    assert_int_equal(show(id).pending, 1200);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    assert_int_equal(own_redis_do(&own, "HLEN sale:{%s}:stock:orders", id), 1);
+    assert_int_equal(sell(&again, id, buyer.order_id), OUTCOME_REPEATED);
+    assert_int_equal(again.selling.sold.unit, buyer.selling.sold.unit);
+    assert_int_equal(show(id).in_redis, 9);
+    (void)own_redis_do(&own, "DEL sale:{%s}:stock:notes", id);
+}
+
 /* Then the note stays, and another instance brings it. */
 static void test_what_postgres_does_not_take_is_brought_later(void **state) {
     static const struct pg_pool_options nowhere = {.conninfo = "host=127.0.0.1 port=1"};
@@ -571,6 +589,7 @@ int main(void) {
         TEST(test_repeats_and_new_orders_share_a_call),
         TEST(test_a_note_stays_until_the_ledger_has_all_its_orders),
         TEST(test_a_new_order_is_forgotten_when_the_ledger_has_it),
+        TEST(test_behind_many_notes_redis_remembers_each_order),
         TEST(test_what_postgres_does_not_take_is_brought_later),
     };
 
