@@ -32,6 +32,7 @@ static const struct claim_stack returning = {{LAB, "ORDER_SVC_FLAGS=--lab --fail
 static const struct claim_stack forgetful = {{LAB, "REDIS_DURABILITY=none"}, ""};
 static const struct claim_stack replica = {{LAB}, "--with replica"};
 static const struct claim_stack replicas = {{LAB}, "--with replica=2"};
+static const struct claim_stack cluster = {{LAB}, "--with cluster"};
 static const struct claim_stack sessions = {{LAB}, "--with zookeeper,etcd"};
 static const struct claim_stack pooled = {{LAB}, "--with pgbouncer"};
 static const struct claim_stack five = {{LAB}, "--with redlock"};
@@ -72,6 +73,15 @@ static const struct claim_stack five = {{LAB}, "--with redlock"};
 #define FAILOVER                                                                                   \
     " --fault redis:cut@0s,inventory-1/before-write:delay=5s@5,redis:failover@3s --stages "        \
     "1s:0," SPAN
+
+/* One of 16 segments is at cluster-1 in all but one of 650 sales. */
+#define SEGMENTS "prewarm,shards=16"
+#define TAKEOVER                                                                                   \
+    " --fault cluster-1:cut@0s,cluster-1:kill@4s --keyless "                                       \
+    "--stages 500ms:0,9s:60 --stock 400 --wait 12s --timeout 25s --late 1h"
+#define MIGRATION                                                                                  \
+    " --fault cluster-1:reshard@500ms,cluster-2:reshard@1500ms --keyless "                         \
+    "--stages 3s:100 --stock 200 --wait 12s --timeout 25s --late 1h"
 
 #define LOST "TWIN+OVERSELL?+LEAK?+STALE?+UNDERSELL?+EARLY-SOLD-OUT?"
 
@@ -258,6 +268,26 @@ const struct claim claims[] = {
      "in the row refuses the late write.",
      {FAILURE(&replicas, "--strategy redis-wait --expect redis-wait=" LOST FAILOVER),
       CURE(&replicas, "--strategy redis-wait,fence=on" FAILOVER)}},
+    {"cluster-failover",
+     MADE "5",
+     "A replica that takes over in a cluster sells again what it did not know was sold.",
+     "The stock has 16 segments, and cluster-1 has a third of the slots. Its replication is cut. "
+     "Orders come, and after 4 s cluster-1 is killed. Its replica takes over without these sales, "
+     "and sells their units again. The ledger takes one order for each unit, so promises are "
+     "broken. Under ack=ledger a customer hears yes once the ledger has the order. "
+     "With replicas=1 a sale that no replica confirms waits for the ledger, too.",
+     {FAILURE(&cluster, "--strategy " SEGMENTS " --expect prewarm=GHOST" TAKEOVER),
+      CONTROL("cure: the ledger", &cluster, "--strategy " SEGMENTS ",ack=ledger" TAKEOVER),
+      CONTROL("cure: a replica confirms", &cluster,
+              "--strategy " SEGMENTS ",replicas=1" TAKEOVER)}},
+    {"slot-migration",
+     MADE "5",
+     "A slot that moves in the middle of a sale takes its segment along.",
+     "The slots of cluster-1 move to cluster-2, and then those of cluster-2 to cluster-1, so that "
+     "some segments certainly move. A server that a key has left names the new one (MOVED, ASK). "
+     "While it has only a part of a segment's keys it refuses (TRYAGAIN), and the sale asks again. "
+     "All keys of a segment are in one slot. No unit is lost, and none is sold twice.",
+     {CURE(&cluster, "--strategy " SEGMENTS "," SEGMENTS ",ack=ledger" MIGRATION)}},
     {"redlock",
      THREE "4",
      "Redlock survives the loss of two Redis of five, but it is still a lease.",
