@@ -195,6 +195,24 @@ static void test_what_a_killed_instance_left_behind_is_brought(void **state) {
     WAIT_FOR(&instance.loop, !is_noted(id));
 }
 
+/* Also in a full Redis, and although all is sold. */
+static void test_what_a_former_version_left_behind_is_brought(void **state) {
+    const char *order = new_id(), *id = make_product("prewarm,shards=1", 2);
+
+    buy_all(buyers, id, 1);
+    WAIT_FOR(&instance.loop, !is_noted(id));
+    (void)own_redis_do(&own, "HSET sale:{%s}:stock left 0 over 1", id);
+    (void)own_redis_do(&own, "HSET sale:{%s}:stock:orders %s %s", id, order, "0 1 1 other");
+    (void)own_redis_do(&own, "ZADD sale:{%s}:stock:pending 1 %s", id, order);
+    (void)own_redis_do(&own, "CONFIG SET maxmemory 1");
+    WAIT_FOR(&instance.loop, sold(id) == 2);
+    (void)own_redis_do(&own, "CONFIG SET maxmemory 0");
+    assert_int_equal(
+        ask("SELECT unit FROM reservation WHERE order_id = '%s' AND instance = 'other'", order), 1);
+    WAIT_FOR(&instance.loop, own_redis_do(&own, "SISMEMBER sale:prewarmed %s", id) == 0);
+    expect_units(id, 2, 0);
+}
+
 /* The bad note does not stop the others. */
 static void test_a_note_that_is_none_sells_nothing(void **state) {
     const char *order, *other, *id = make_product("prewarm,shards=1", 5);
@@ -569,6 +587,7 @@ int main(void) {
         TEST(test_a_repeat_after_the_sell_out_gets_the_first_unit),
         TEST(test_a_segment_is_loaded_again_when_its_loading_died),
         TEST(test_what_a_killed_instance_left_behind_is_brought),
+        TEST(test_what_a_former_version_left_behind_is_brought),
         TEST(test_a_note_that_is_none_sells_nothing),
         TEST(test_a_unit_that_is_none_is_not_sold),
         TEST(test_an_order_that_was_cancelled_does_not_come_back),
