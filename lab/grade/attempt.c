@@ -359,16 +359,12 @@ static void attempt_with(struct pair *pair) {
 
 static void attempt_with_pair(struct pair *pair) {
     struct why why;
+    const enum pupil_end end = pair->is_met ? PUPIL_OK : pair_meet(pair, &why);
 
-    if (!pair->is_met) {
-        const enum pupil_end end = pair_meet(pair, &why);
-
-        if (!pair->is_met) {
-            tell_no_pair(end, &pair->hello, &why);
-            return;
-        }
-    }
-    attempt_with(pair);
+    if (pair->is_met)
+        attempt_with(pair);
+    else
+        tell_no_pair(end, &pair->hello, &why);
 }
 
 void attempt_make(struct pair *pair, const struct check *check, const struct values *values,

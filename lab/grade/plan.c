@@ -307,14 +307,16 @@ static struct plan_node *next_asked(struct plan *plan, const struct sale *sale,
 
 static struct plan_node *plan_next(struct plan *plan, const struct sale *sale,
                                    struct plan_node *node, const struct reply *reply) {
-    struct plan_node *child = find_child(node, reply), *asked;
     struct names *names = &plan->exchanged;
-    struct reply shown = *reply;
+    struct plan_node *child, *asked;
+    struct reply shown;
 
-    if (child != NULL)
-        return child;
     if (node->asked == node)
         return next_asked(plan, sale, node, reply);
+    child = find_child(node, reply);
+    if (child != NULL)
+        return child;
+    shown = *reply;
     names_exchange(names, node->order_id, node->index, node->instance);
     names_show(names, &shown);
     asked = next_asked(plan, sale, node->asked, &shown);

@@ -1,6 +1,8 @@
 /* Turns operations into calls, and calls into operations. */
 #include "call.h"
 
+#include "text_copy.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -200,10 +202,9 @@ static void call_unlock(struct sale *sale, struct store_lock *lock, enum outcome
     (void)ask_plainly(sale, CALL_UNLOCK, 0, (int)outcome);
 }
 
-/* Without printf: a player would have to map most of its code. The bytes of `to` are 0. */
+/* Without printf: a player would have to map most of its code. */
 static void call_write_text(char to[CALL_TEXT], const char *from) {
-    if (from != NULL)
-        memcpy(to, from, strnlen(from, CALL_TEXT - 1));
+    text_copy(to, CALL_TEXT, from != NULL ? from : "");
 }
 
 static enum outcome call_kv(struct sale *sale, struct kv_call *asked) {
@@ -524,11 +525,6 @@ static int64_t ttl_of(int64_t ms) {
     return ms > TTL_MOST ? TTL_MOST : ms < -TTL_MOST ? -TTL_MOST : ms;
 }
 
-/* The text in `to` is empty, and all its bytes are 0. */
-static void copy_value(char to[KV_TEXT], const char *from) {
-    memcpy(to, from, strnlen(from, KV_TEXT - 1));
-}
-
 static enum outcome make_kv(struct sale *sale, const struct call *call, struct reply *reply) {
     struct kv_call asked[KV_STEPS];
     enum outcome outcome;
@@ -546,7 +542,7 @@ static enum outcome make_kv(struct sale *sale, const struct call *call, struct r
     outcome = sale->ops->kv(sale, asked);
     for (int i = 0; i < count; i++) {
         reply->flag += asked[i].is_yes;
-        copy_value(i == 0 ? reply->text : reply->then[i - 1], asked[i].reply);
+        text_copy(i == 0 ? reply->text : reply->then[i - 1], KV_TEXT, asked[i].reply);
     }
     return outcome;
 }
