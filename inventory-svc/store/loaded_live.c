@@ -16,6 +16,7 @@
 
 #include "batcher.h"
 #include "clock.h"
+#include "cluster_slot.h"
 #include "number.h"
 #include "pending.h"
 #include "segment_redis.h"
@@ -217,15 +218,6 @@ static enum outcome take_from_part(struct live_sale *live, struct loaded_unit *t
     return taker.outcome;
 }
 
-/* FNV-1a: the same for all instances. */
-static int part_of_id(const char *order_id, int parts) {
-    uint32_t hash = UINT32_C(2166136261);
-
-    for (; *order_id != '\0'; order_id++)
-        hash = (hash ^ (unsigned char)*order_id) * UINT32_C(16777619);
-    return (int)(hash % (uint32_t)parts);
-}
-
 static bool is_over(const struct product *product, int part) {
     return (product->parts_over & UINT32_C(1) << part) != 0;
 }
@@ -244,8 +236,8 @@ static int part_for_new(struct product *product, int parts) {
 }
 
 static void choose_part(struct live_sale *live, int parts) {
-    if (live->sale.may_be_repeat)
-        live->part = part_of_id(live->order_id, parts);
+    if (live->sale.may_be_repeat) /* the same for all instances */
+        live->part = cluster_slot(live->order_id) % parts;
     else
         live->part = part_for_new(live->product, parts);
 }
