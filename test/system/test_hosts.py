@@ -160,23 +160,23 @@ class Hosts(SystemTest):
         self.assertGreater(self.strategies[0]["outcomes"]["sold"], 0)
         return self.strategies[0]
 
-    def test_a_host_that_dies_is_named_and_the_rest_is_kept(self):
-        run = self.sending()
-        self.hosts[1].kill()
-        wait_for("the message", lambda: "part 2 of 2 on b:" in run.stderr.readline())
+    def expect_lost(self, run, message):
+        """The host b has gone, and `message` is in what the run says of it."""
+        wait_for("the message", lambda: message in run.stderr.readline())
         run.send_signal(signal.SIGINT)
         strategy = self.end(run, 130)
         self.assertEqual(strategy["verdict"], "INCONCLUSIVE")
         self.assertIn("part 2 of 2 is lost: host b: the connection broke", " ".join(strategy["inconclusive_because"]))
 
+    def test_a_host_that_dies_is_named_and_the_rest_is_kept(self):
+        run = self.sending()
+        self.hosts[1].kill()
+        self.expect_lost(run, "part 2 of 2 on b:")
+
     def test_a_host_that_is_cut_off_is_named_and_the_rest_is_kept(self):
         run = self.sending()
         subprocess.run(["ip", "link", "set", self.hosts[1].link, "down"], check=True)
-        wait_for("the message", lambda: "not responding" in run.stderr.readline())
-        run.send_signal(signal.SIGINT)
-        strategy = self.end(run, 130)
-        self.assertEqual(strategy["verdict"], "INCONCLUSIVE")
-        self.assertIn("part 2 of 2 is lost: host b: the connection broke", " ".join(strategy["inconclusive_because"]))
+        self.expect_lost(run, "not responding")
 
     def test_ctrl_c_ends_all_hosts_and_keeps_what_they_sent(self):
         run = self.sending()
