@@ -1,5 +1,5 @@
-/* What a part tells its run while it sends: its times since the line before, in the JSON of its
- * progress. So the run knows its percentiles before the histories arrive.
+/* While a part sends, it tells its run its times since the line before, in the JSON of its progress.
+ * So the run knows its percentiles before the histories arrive.
  *
  * A text has pairs of numbers, each with a space after it: the distance from the bucket of the pair
  * before, and the values in this bucket. */

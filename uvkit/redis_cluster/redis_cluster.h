@@ -43,8 +43,8 @@ __attribute__((warn_unused_result)) int redis_cluster_open(struct redis_cluster 
 void redis_cluster_close(struct redis_cluster *cluster, redis_close_cb cb, void *data);
 
 /* Start a command. `cb` runs exactly once, later, on the loop, and then the status is in
- * routed->call. TRYAGAIN and CLUSTERDOWN end as
- * NOT_SENT: the command had no effect, and may be possible soon. */
+ * routed->call. TRYAGAIN and CLUSTERDOWN end as NOT_SENT: the command had no effect, and may be
+ * possible soon. */
 void redis_cluster_start(struct redis_cluster *cluster, struct redis_routed *routed,
                          redis_routed_cb cb);
 

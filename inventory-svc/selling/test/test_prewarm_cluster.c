@@ -136,7 +136,7 @@ static void test_a_slot_that_moves_in_mid_sale_loses_no_unit(void **state) {
     expect_units(id, ANY, 0);
 }
 
-/* Other parts sell. What the dead node had is not sold twice. */
+/* Other parts sell. No unit of the dead node is sold twice. */
 static void test_a_node_that_dies_stops_no_other(void **state) {
     const char *id = make_product("prewarm,ack=ledger", 500);
     const int dead = node_of(slot_of(id, 0));

@@ -1,4 +1,4 @@
-/* What a part tells of its times makes the same percentiles at its run, and never a higher value. */
+/* A part tells its times. Its run has the same percentiles then, and never a higher value. */
 #include "tally.h"
 #include "test.h"
 
