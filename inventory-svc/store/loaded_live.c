@@ -6,7 +6,7 @@
  *
  * On a Redis Cluster the stock has parts, each in a slot. A sale tries them in turn:
  *
- *     a new order       begins at a part without a call under way
+ *     a new order       begins at a part without a call under way, like all of that moment
  *     a repeat          begins at the part that its id names, so that repeats meet
  *     an unknown call   begins at the part that it asked, and stays there until that answers
  *     a part is over    goes to the next one. A new order remembers that; a repeat looks at each
@@ -229,7 +229,7 @@ static int part_for_new(struct product *product, int parts) {
         const int part = (product->next_part + i) % parts;
 
         if (!is_over(product, part) &&
-            (product->takers == NULL || product->takers[part].running == 0))
+            (product->takers == NULL || batcher_is_open(&product->takers[part])))
             return product->next_part = part;
     }
     return product->next_part;

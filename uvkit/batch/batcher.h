@@ -48,4 +48,9 @@ void batcher_init(struct batcher *batcher);
  * (clock_now_ms()) had passed when its turn came; `run` never gets it. */
 bool batcher_await(struct batcher *batcher, struct batcher_call *call, int64_t deadline_ms);
 
+/* Whether a call would go without waiting for a batch under way: a lane is free, or gathers. */
+static inline bool batcher_is_open(const struct batcher *batcher) {
+    return batcher->running < batcher->lanes || batcher->is_enough != NULL;
+}
+
 #endif

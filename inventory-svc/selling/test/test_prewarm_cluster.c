@@ -89,6 +89,16 @@ static void test_what_no_replica_confirms_waits_for_the_ledger(void **state) {
     expect_units(id, 1, 4);
 }
 
+/* They do not spread over the parts, with a call for each. */
+static void test_orders_of_one_moment_share_a_call(void **state) {
+    const char *id = lay_out("prewarm", 1000);
+
+    buy_all(buyers, id, BUYERS);
+    WAIT_FOR(&instance.loop, sold(id) == BUYERS + 1);
+    assert_int_equal(
+        ask("SELECT count(DISTINCT shard) FROM reservation WHERE product_id = '%s'", id), 1);
+}
+
 /* Its parts are in the slots of all nodes. */
 static void test_the_stock_is_on_all_nodes(void **state) {
     const char *id = make_product("prewarm", 40);
@@ -207,6 +217,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_a_crowd_buys_each_unit_once_and_the_ledger_follows),
         TEST(test_what_no_replica_confirms_waits_for_the_ledger),
+        TEST(test_orders_of_one_moment_share_a_call),
         TEST(test_the_stock_is_on_all_nodes),
         TEST(test_a_slot_that_moves_in_mid_sale_loses_no_unit),
         TEST(test_a_key_has_one_decider),
