@@ -1,5 +1,6 @@
 """The part of bench/run that compares docs/capacity.md's model with the stack. From the cost of an order with 32 and 128 in flight
-it predicts the orders a second with 256 and 512, and their limit; then it measures them.
+it predicts the orders a second with 256 and 512, and their limit; then it measures them. From the cost of `prewarm` on one master
+of a Redis Cluster it predicts the rates with three, and on paper the limit of six.
 
 The model assumes a + b/n for the CPU per order of a part with n in flight: n orders share b, for example wake-ups and commits."""
 
@@ -16,9 +17,11 @@ from measure import BUILD, CLIENTS, PORT_BASE, ROOT, ROUNDS, output_of, report, 
 from harness import Stack  # measure.py says where it is
 
 SPECS, LOW, FEW, PREDICTED, SECONDS = ("atomic", "redis", "sharded", "batched"), CLIENTS, 4 * CLIENTS, (8 * CLIENTS, 16 * CLIENTS), 2
+ONE, ALL = "prewarm,shards=1", "prewarm,shards=16"  # on a Redis Cluster: all stock on one master, and on all three
 SHARDS = {"redis": 1, "sharded": 10}  # the number of locks that sales are spread over
 SINGLE_THREADED = ("order-svc", "inventory-1", "inventory-2", "redis")
-PARTS = (*SINGLE_THREADED, "postgres", "wrk")
+PARTS = (*SINGLE_THREADED, "replicas", "postgres", "wrk")
+SERVERS = {"redis": ("redis", "cluster-1", "cluster-2", "cluster-3"), "replicas": ("cluster-4", "cluster-5", "cluster-6")}
 TICK_S, CORES = 1 / os.sysconf("SC_CLK_TCK"), os.cpu_count()
 
 
@@ -43,9 +46,10 @@ def cpu(stack):
     """CPU seconds so far: of each part, in the kernel, and of all processes of this machine."""
     found, used, kernel = stats(), {}, 0.0
     for part in PARTS[:-1]:
-        pid = int((stack.run_dir / f"{part}.pid").read_text().split()[0])
-        own = [found[pid]] + [each for each in found.values() if each[0] == pid]
-        used[part] = sum(each[1] for each in own) + found[pid][3]
+        files = [stack.run_dir / f"{name}.pid" for name in SERVERS.get(part, (part,))]
+        pids = [int(file.read_text().split()[0]) for file in files if file.exists()]
+        own = [found[pid] for pid in pids] + [each for each in found.values() if each[0] in pids]
+        used[part] = sum(each[1] for each in own) + sum(found[pid][3] for pid in pids)
         kernel += sum(each[2] for each in own)
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     used["wrk"] = children.ru_utime + children.ru_stime
@@ -90,12 +94,13 @@ def trips(stack):
     return redis, max(2 * sale - both, 1e-6)
 
 
-def cost_at(low, few, in_flight):
-    """The CPU per order of each part, with so many in flight."""
+def cost_at(low, few, in_flight, masters=1):
+    """The CPU per order of each part, with so many in flight. Each master of a Redis Cluster has its share of them."""
     costs = {}
     for part in PARTS:
+        own = in_flight / masters if part in SERVERS else in_flight
         shared = (low["cpu"][part] - few["cpu"][part]) / (1 / LOW - 1 / FEW)
-        costs[part] = max(low["cpu"][part] - shared * (1 / LOW - 1 / in_flight), 0)
+        costs[part] = max(low["cpu"][part] - shared * (1 / LOW - 1 / own), 0)
     return costs
 
 
@@ -104,11 +109,11 @@ def busy(point):
     return point["rate"] * sum(point["cpu"].values()) / point["cores"]
 
 
-def predict(spec, low, few, trip, in_flight, cores):
+def predict(spec, low, few, trip, in_flight, cores, masters=1):
     """The limits in orders a second. The lowest one is the prediction."""
-    costs = cost_at(low, few, in_flight)
+    costs = cost_at(low, few, in_flight, masters)
     limits = {"cores": busy(few) * cores / sum(costs.values())}
-    limits |= {part: 1 / costs[part] for part in SINGLE_THREADED if costs[part] > 0}
+    limits |= {part: (masters if part == "redis" else 1) / costs[part] for part in SINGLE_THREADED if costs[part] > 0}
     if spec in SHARDS:  # a release also tells the next waiter
         limits["lock"] = SHARDS[spec] / (few["hold"] + trip[0])
     elif spec == "atomic":
@@ -129,26 +134,46 @@ def show_growth(costs, rate=1_000_000):
           costs.items() if part != "wrk") + " cores")
 
 
+def show_masters(low, few):
+    for masters in (1, 3, 6):
+        cost = cost_at(low, few, masters * PREDICTED[-1], masters)["redis"]
+        print(f"           masters: {masters}, with {PREDICTED[-1]} orders in flight on each: Redis sells at most {masters / cost:,.0f} a second")
+
+
+def compare(stack, spec, known, masters=1):
+    """Predict the rates of `spec` from the costs of `known`, and measure them: the error for each number in flight."""
+    rounds = []
+    for _ in range(ROUNDS):
+        trip, low, few = trips(stack), measured(stack, known, LOW), measured(stack, known, FEW)
+        for in_flight in PREDICTED:
+            real = measured(stack, spec, in_flight)
+            limits = predict(spec, low, few, trip, in_flight, real["cores"], masters)
+            rounds.append((in_flight, limits, real))
+    show(known, low, few, trip)
+    show_growth(cost_at(low, few, PREDICTED[-1]))
+    if masters > 1:
+        show_masters(low, few)
+    errors = {}
+    for in_flight, limits, real in rounds:
+        by = min(limits, key=limits.get)
+        errors.setdefault((spec, in_flight), []).append(limits[by] / real["rate"] - 1)
+        print(f"           {in_flight} in flight, {real['cores']:.1f} cores: predicted {limits[by]:,.0f}/s, {1000 * in_flight / limits[by]:.0f} ms "
+              f"(limit: {by}), measured {real['rate']:,.0f}/s, {1000 * in_flight / real['rate']:.0f} ms" +
+              (f"; Redis {1e6 * real['cpu']['redis']:.1f} µs an order, predicted {1e6 * masters / limits['redis']:.1f}" if masters > 1 else ""))
+    return {key: statistics.median(each) for key, each in errors.items()}
+
+
 def bench_capacity():
-    stack, errors = Stack(ORDER_SVC_FLAGS="--inventory-timeout 30s").up(), {}
+    errors, patient = {}, {"ORDER_SVC_FLAGS": "--inventory-timeout 30s"}
+    stack = Stack(**patient).up()
     try:
         for spec in SPECS:
-            rounds = []
-            for _ in range(ROUNDS):
-                trip, low, few = trips(stack), measured(stack, spec, LOW), measured(stack, spec, FEW)
-                for in_flight in PREDICTED:
-                    real = measured(stack, spec, in_flight)
-                    limits = predict(spec, low, few, trip, in_flight, real["cores"])
-                    by = min(limits, key=limits.get)
-                    rounds.append((in_flight, limits[by], by, real["rate"], real["cores"]))
-            show(spec, low, few, trip)
-            show_growth(cost_at(low, few, PREDICTED[-1]))
-            for in_flight in PREDICTED:
-                own = [each for each in rounds if each[0] == in_flight]
-                errors[spec, in_flight] = statistics.median(each[1] / each[3] - 1 for each in own)
-                for _, predicted, by, real, cores in own:
-                    print(f"           {in_flight} in flight, {cores:.1f} cores: predicted {predicted:,.0f}/s, {1000 * in_flight / predicted:.0f} ms "
-                          f"(limit: {by}), measured {real:,.0f}/s, {1000 * in_flight / real:.0f} ms")
+            errors |= compare(stack, spec, spec)
+    finally:
+        stack.down()
+    stack = Stack("--with", "cluster", **patient).up()
+    try:
+        errors |= compare(stack, ALL, ONE, masters=3)
     finally:
         stack.down()
     return all([report(f"{spec}, {in_flight} in flight, predicted / measured, median of {ROUNDS}", f"{error:+.0%}", "within 20 %",
