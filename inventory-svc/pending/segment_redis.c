@@ -109,11 +109,15 @@ static enum outcome segment_ask(const struct segment_keys *keys, const char *nam
         log_warn("stock in Redis failed", "command=%s of=%s left_out=%u why=%s",
                  segment_redis_verb(call), name, left_out,
                  log_quote(quoted, sizeof quoted, call->message));
-    (void)why_set(keys->why, "Redis %s",
-                  call->status == REDIS_IS_OK         ? "sent an answer that cannot be read"
-                  : call->status == REDIS_IS_UNKNOWN  ? "did not answer"
-                  : call->status == REDIS_IS_REJECTED ? "refused a command"
-                                                      : "cannot be reached");
+    if (call->status == REDIS_IS_NOT_SENT && cluster_is_for_now(call->message))
+        (void)why_set(keys->why, "the Redis Cluster does not serve this slot now: %s",
+                      call->message);
+    else
+        (void)why_set(keys->why, "Redis %s",
+                      call->status == REDIS_IS_OK         ? "sent an answer that cannot be read"
+                      : call->status == REDIS_IS_UNKNOWN  ? "did not answer"
+                      : call->status == REDIS_IS_REJECTED ? "refused a command"
+                                                          : "cannot be reached");
     return OUTCOME_BUSY;
 }
 
@@ -533,4 +537,27 @@ enum outcome segment_redis_parts(const struct segment_keys *keys, struct segment
 
     *parts = (struct segment_parts){NULL, 0};
     return segment_ask(keys, PARTS, &asking);
+}
+
+int segment_redis_check(const struct segment_server *server, int64_t deadline_ms, struct why *why) {
+    const int64_t now_ms = clock_now_ms();
+    const struct segment_keys keys = {
+        .server = *server, .why = why, .deadline_ms = now_ms + (deadline_ms - now_ms) / 2};
+    struct segment_parts parts;
+    const bool is_known = segment_redis_parts(&keys, &parts) == OUTCOME_OK;
+    bool *slots = malloc(CLUSTER_SLOTS * sizeof *slots);
+    int code = -1;
+
+    assert(server->cluster != NULL);
+    if (slots == NULL) {
+        (void)why_set(why, "no memory to look at the Redis Cluster");
+    } else {
+        memset(slots, !is_known, CLUSTER_SLOTS * sizeof *slots);
+        for (size_t i = 0; is_known && i < parts.count; i++)
+            slots[cluster_slot(parts.tags[i])] = true;
+        code = redis_cluster_check(server->cluster, slots, deadline_ms, why);
+    }
+    free(slots);
+    free(parts.tags);
+    return code;
 }

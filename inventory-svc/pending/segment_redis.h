@@ -130,4 +130,8 @@ struct segment_parts {
 };
 enum outcome segment_redis_parts(const struct segment_keys *keys, struct segment_parts *parts);
 
+/* Does the cluster serve each slot with stock or notes? If it does not even tell which slots these
+ * are, the question is for all slots. 0; or -1 by `deadline_ms`, and `why`. */
+int segment_redis_check(const struct segment_server *server, int64_t deadline_ms, struct why *why);
+
 #endif

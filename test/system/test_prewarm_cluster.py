@@ -83,6 +83,29 @@ class PrewarmCluster(SystemTest):
                 self.survives(lambda: self.stack.script("reshard", "cluster-1"), strategy, "--keyless")
                 self.stack.script("start")
 
+    def ready(self):
+        answer = self.stack.ask("GET", "/readyz", to="inventory-1")
+        return answer.status == 200 or (self.assertEqual(answer.status, 503), answer.json["message"])[1]
+
+    def test_an_instance_is_not_ready_while_a_slot_with_stock_is_not_served(self):
+        self.stack.product("prewarm", 100)  # in the slots of all masters
+        wait_for("ready", lambda: self.ready() is True)
+        for harm, mend in (("kill", "start"), ("pause", "resume")):
+            with self.subTest(harm):
+                for name in ("cluster-5", "cluster-2"):  # the replica first, so that none takes over
+                    self.stack.script(harm, name)
+                wait_for("not ready", lambda: self.ready() is not True)
+                self.assertRegex(self.ready(), rf"^127.0.0.1:{self.stack.port('cluster-2')}, the master of slot \d+ of the Redis "
+                                               r"Cluster, does not answer: start it again, .*: redis-cli --cluster fix 127")
+                for name in ("cluster-2", "cluster-5"):
+                    self.stack.script(mend, name)
+                wait_for("ready again", lambda: self.ready() is True)
+
+    def test_an_instance_is_ready_once_a_replica_has_taken_over(self):
+        self.stack.product("prewarm", 100)
+        self.kill_a_master()
+        wait_for("ready", lambda: self.ready() is True)
+
     def test_an_instance_dies_in_mid_sale(self):
         def kill():
             self.stack.kill("inventory-1")

@@ -51,7 +51,8 @@ static struct cluster_node *find_node(struct cluster_map *map, const char *host,
 }
 
 /* first, last, [host, port, ...], replicas. An unknown host is the teacher's. */
-static void learn_range(struct cluster_map *map, const redisReply *range) {
+static void learn_range(struct cluster_map *map, const struct cluster_node *teacher,
+                        const redisReply *range) {
     const redisReply *master = range->elements > 2 ? range->element[2] : NULL;
     const char *host;
     struct cluster_node *node;
@@ -63,21 +64,30 @@ static void learn_range(struct cluster_map *map, const redisReply *range) {
         return;
     host = master->element[0]->type == REDIS_REPLY_STRING ? master->element[0]->str : "";
     if (!host[0] || strlen(host) >= CLUSTER_HOST_SIZE || strcmp(host, "?") == 0)
-        host = map->teacher->host;
+        host = teacher->host;
     node = find_node(map, host, (int)master->element[1]->integer);
     for (long long i = range->element[0]->integer; i <= range->element[1]->integer; i++)
         if (i >= 0 && i < CLUSTER_SLOTS)
             map->slots[i] = node;
 }
 
+bool cluster_map_learn(struct cluster_map *map, struct cluster_node *teacher,
+                       const redisReply *reply) {
+    if (reply->type != REDIS_REPLY_ARRAY || map->is_closing)
+        return false;
+    memset(map->slots, 0, sizeof map->slots);
+    for (size_t i = 0; i < reply->elements; i++)
+        if (reply->element[i]->type == REDIS_REPLY_ARRAY)
+            learn_range(map, teacher, reply->element[i]);
+    return true;
+}
+
 static void on_learned(struct redis_call *call, const redisReply *reply) {
     struct cluster_map *map = call->data;
 
     map->is_learning = false;
-    for (size_t i = 0; reply != NULL && reply->type == REDIS_REPLY_ARRAY && i < reply->elements;
-         i++)
-        if (reply->element[i]->type == REDIS_REPLY_ARRAY)
-            learn_range(map, reply->element[i]);
+    if (reply != NULL)
+        (void)cluster_map_learn(map, map->teacher, reply);
 }
 
 void cluster_map_doubt(struct cluster_map *map, const struct cluster_node *node) {

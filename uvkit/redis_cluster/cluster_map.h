@@ -68,6 +68,10 @@ struct cluster_node *cluster_map_node(struct cluster_map *map, int slot);
  * be opened. *is_ask: send ASKING first. */
 struct cluster_node *cluster_map_redirect(struct cluster_map *map, const struct cluster_node *from,
                                           const char *text, bool *is_ask);
+/* Learn the slots from the teacher's answer to CLUSTER SLOTS. A slot that is not in it is not known
+ * any more. False: it is no such answer, or the map is closing. */
+bool cluster_map_learn(struct cluster_map *map, struct cluster_node *teacher,
+                       const redisReply *reply);
 /* This node did not answer: learn the slots from another one. */
 void cluster_map_doubt(struct cluster_map *map, const struct cluster_node *node);
 /* The error of a command that had no effect, and may be possible soon. */

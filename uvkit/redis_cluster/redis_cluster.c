@@ -9,6 +9,7 @@
  * with its text, it was answered before: then nothing is confirmed. */
 #include "redis_cluster.h"
 
+#include "cluster_check.h"
 #include "cluster_map.h"
 
 #include <assert.h>
@@ -172,4 +173,9 @@ void redis_cluster_start(struct redis_cluster *cluster, struct redis_routed *rou
     routed->internal.redirections = 0;
     routed->is_confirmed = false;
     redis_routed_send(routed, cluster_map_node(&cluster->map, routed->slot), false);
+}
+
+int redis_cluster_check(struct redis_cluster *cluster, const bool slots[CLUSTER_SLOTS],
+                        int64_t deadline_ms, struct why *why) {
+    return cluster_check(&cluster->map, slots, deadline_ms, why);
 }

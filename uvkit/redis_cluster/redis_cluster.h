@@ -3,7 +3,9 @@
 #ifndef UVKIT_REDIS_CLUSTER_H
 #define UVKIT_REDIS_CLUSTER_H
 
+#include "cluster_slot.h"
 #include "redis.h"
+#include "why.h"
 
 #include <uv.h>
 
@@ -47,5 +49,10 @@ void redis_cluster_close(struct redis_cluster *cluster, redis_close_cb cb, void 
  * possible soon. */
 void redis_cluster_start(struct redis_cluster *cluster, struct redis_routed *routed,
                          redis_routed_cb cb);
+
+/* In a fiber: are these slots served now? See cluster_check(). */
+__attribute__((warn_unused_result)) int redis_cluster_check(struct redis_cluster *cluster,
+                                                            const bool slots[CLUSTER_SLOTS],
+                                                            int64_t deadline_ms, struct why *why);
 
 #endif

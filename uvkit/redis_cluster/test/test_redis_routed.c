@@ -151,6 +151,68 @@ static void test_a_dead_node_is_told_and_found_again(void **state) {
     WAIT_FOR(&loop, ask(&asked, tag, "SET", "{dead}x", "3") == REDIS_IS_OK);
 }
 
+/* ---- Are the slots served? */
+
+static struct check {
+    bool slots[CLUSTER_SLOTS];
+    struct why why;
+    int code;
+} check;
+
+static void run_check(void *data) {
+    (void)data;
+    check.code = redis_cluster_check(cluster, check.slots, clock_now_ms() + 1000, &check.why);
+}
+
+/* Ask about this slot only; -1: about none. */
+static int check_slot(int slot) {
+    memset(&check, 0, sizeof check);
+    if (slot >= 0)
+        check.slots[slot] = true;
+    wait_for_fiber(&loop, run_check, NULL);
+    return check.code;
+}
+
+#define SLOT_OF(node) ((node)*CLUSTER_SLOTS / CLUSTER_NODES + 1)
+
+static void test_a_whole_cluster_serves_all(void **state) {
+    for (int i = 0; i < CLUSTER_NODES; i++)
+        WAIT_FOR(&loop, check_slot(SLOT_OF(i)) == 0);
+    assert_int_equal(check_slot(-1), 0);
+}
+
+static void test_a_slot_of_a_dead_node_is_named(void **state) {
+    char name[64];
+
+    (void)snprintf(name, sizeof name, "127.0.0.1:%d, the master of slot %d ", nodes.nodes[2].port,
+                   SLOT_OF(2));
+    own_redis_kill(&nodes.nodes[2]);
+    WAIT_FOR(&loop, check_slot(SLOT_OF(2)) == -1);
+    assert_non_null(strstr(check.why.text, name));
+    assert_non_null(strstr(check.why.text, "does not answer: start it again"));
+    WAIT_FOR(&loop, check_slot(SLOT_OF(0)) == -1); /* once the others call it dead */
+    assert_non_null(strstr(check.why.text, "refuses commands"));
+    own_cluster_restart(&nodes, 2);
+    WAIT_FOR(&loop, check_slot(SLOT_OF(0)) == 0 && check_slot(SLOT_OF(2)) == 0);
+}
+
+static void test_a_slot_without_a_master_is_named(void **state) {
+    char tag[16], slot[12];
+    struct asked asked;
+    int i = 0;
+
+    do
+        (void)snprintf(tag, sizeof tag, "none-%d", i++);
+    while (node_of(tag) != 0);
+    (void)snprintf(slot, sizeof slot, "%d", SLOT_OF(0));
+    WAIT_FOR(&loop, check_slot(SLOT_OF(0)) == 0); /* the map knows the node now */
+    assert_int_equal(ask(&asked, tag, "CLUSTER", "DELSLOTS", slot), REDIS_IS_OK);
+    assert_int_equal(check_slot(SLOT_OF(0)), -1);
+    assert_non_null(strstr(check.why.text, "slot 1 of the Redis Cluster has no master"));
+    assert_int_equal(ask(&asked, tag, "CLUSTER", "ADDSLOTS", slot), REDIS_IS_OK);
+    WAIT_FOR(&loop, check_slot(SLOT_OF(0)) == 0);
+}
+
 static void test_a_close_ends_what_is_under_way(void **state) {
     struct asked asked;
 
@@ -183,6 +245,9 @@ int main(void) {
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_dead_node_is_told_and_found_again, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_a_whole_cluster_serves_all, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_slot_of_a_dead_node_is_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_slot_without_a_master_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_close_ends_what_is_under_way, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_no_cluster_is_refused, set_up, tear_down),
     };
