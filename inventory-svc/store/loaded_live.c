@@ -294,6 +294,7 @@ enum outcome live_write_pending(struct sale *sale, const struct stock_row *seen,
     if (is_awaited) {
         live->cost.postgres++;
         outcome = pending_write(live->store->pending, &pending, live_due_ms(live), live->why);
+        live->has_asked &= outcome != OUTCOME_CONFLICT; /* the order owns no unit */
     } else {
         pending_add(live->store->pending, &pending);
     }

@@ -29,7 +29,7 @@
  * - A master of a Redis Cluster dies, and a replica that lacks its last sales takes over: it sells
  *   those units again, as below. With replicas= a sale that no replica confirmed waits for the ledger.
  * - Redis loses only its last second: it sells those units again. The ledger accepts one order for
- *   each. */
+ *   each. A sale that waits for the ledger takes another unit then. */
 #include "strategy.h"
 
 static enum outcome prewarm_load(struct sale *sale, const struct data_set *set) {
@@ -89,19 +89,33 @@ static enum outcome take_surely(struct sale *sale, struct loaded_unit *taken) {
     return outcome;
 }
 
-static enum outcome prewarm_sell(struct sale *sale) {
-    struct loaded_unit taken;
-    enum outcome outcome;
+/* Take a unit and write it. */
+static enum outcome sell_once(struct sale *sale, struct loaded_unit *taken) {
+    enum outcome outcome = take_surely(sale, taken);
 
-    store_work(sale);
-    outcome = take_surely(sale, &taken);
     if (outcome != OUTCOME_OK)
         return outcome;
     do
-        outcome = store_write_pending(sale, &taken.seen, waits_for_ledger(sale, &taken));
+        outcome = store_write_pending(sale, &taken->seen, waits_for_ledger(sale, taken));
     while (outcome == OUTCOME_UNKNOWN && store_pause(sale) == OUTCOME_OK);
-    if (taken.is_half_sold)
+    if (taken->is_half_sold)
         (void)load_next(sale);
+    return outcome;
+}
+
+/* CONFLICT for a new order: Redis forgot an earlier sale of this unit, so take the next one. Until
+ * Redis has forgotten the first note, a repeat gets its unit again. */
+static enum outcome prewarm_sell(struct sale *sale) {
+    struct loaded_unit taken = {.is_again = true};
+    enum outcome outcome;
+    bool is_new = false;
+
+    store_work(sale);
+    do {
+        outcome = sell_once(sale, &taken);
+        is_new = is_new || !taken.is_again;
+    } while (outcome == OUTCOME_CONFLICT && is_new &&
+             (!taken.is_again || store_pause(sale) == OUTCOME_OK));
     return outcome == OUTCOME_SOLD && taken.is_again ? OUTCOME_REPEATED : outcome;
 }
 

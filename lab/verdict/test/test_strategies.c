@@ -148,6 +148,7 @@ static void test_a_lease_that_all_replicas_have_survives_a_failover(void **state
 static void test_a_failover_breaks_only_promises_that_the_ledger_does_not_have(void **state) {
     assert_row("prewarm", 2, SURVIVES(FAILOVER), false);
     assert_row("prewarm,ack=ledger", 2, SURVIVES(FAILOVER) | SURVIVES(PAUSE), true);
+    assert_row("prewarm,ack=ledger", 2, SURVIVES(CRASH), true);
 }
 
 /* A write lands up to 7 s after its sender's death, so a TTL must outlast that. With a lease the
