@@ -167,15 +167,39 @@ static uint64_t lease_handed_over(const lk_client *client) {
     return counters.handed_over;
 }
 
-/* The customer does not wait for the confirmation. */
+/* A release that its sale may wait for. It outlives the sale if the sale does not. */
+struct releasing {
+    struct fiber_event done;
+    bool is_awaited;
+};
+
+static void lease_on_released(enum lk_status status, void *data) {
+    struct releasing *releasing = data;
+
+    (void)status;
+    if (releasing != NULL && releasing->is_awaited)
+        fiber_event_set(&releasing->done);
+    else
+        free(releasing);
+}
+
+/* The customer does not wait for the server's confirmation. After a hand-over the sale lets the
+ * next holder go first: lockkit tells the heir before it confirms this release, so the heir's first
+ * statement is sent before this customer's reply. Without memory the sale does not wait. */
 static void lease_release(struct store_lock *lock) {
+    struct releasing *releasing = calloc(1, sizeof *releasing);
     lk_client *client;
     enum lk_status status = lease_client(lock->servers, lock->kind, lock->sale->options, &client);
     uint64_t before = status == LK_OK ? lease_handed_over(client) : 0;
 
     assert(status == LK_OK); /* this client has granted the lease */
-    lk_release(lock->grant, NULL, NULL);
+    lk_release(lock->grant, lease_on_released, releasing);
     lock->is_handed_over = lease_handed_over(client) > before;
+    if (!lock->is_handed_over || releasing == NULL)
+        return;
+    releasing->is_awaited = true;
+    fiber_event_wait(&releasing->done);
+    free(releasing);
 }
 
 static void lease_abandon(struct store_lock *lock, int64_t hold_ms) {

@@ -196,7 +196,8 @@ struct lk_lock_options {
      * `handover=`] Conditions:
      *      - both locks are LK_EXCLUSIVE, not `is_fair`, and have the same `ttl_ms` and `handover`;
      *      - with a TTL: less than a third of it has passed since the grant or its last renewal.
-     * The LK_OK of such a release comes from the clock: the server is not asked. */
+     * The LK_OK of such a release comes from the clock: the server is not asked. It comes after
+     * the next holder's callback. */
     uint32_t handover;
 };
 

@@ -51,6 +51,7 @@ void pg_pool_arm(struct pg_pool *pool, int64_t due_ms) {
 void pg_pool_end(struct pg_pool *pool, struct pg_query *query, enum pg_status status,
                  const char *why) {
     query->status = status;
+    query->internal.has_ended = true;
     if (why != NULL)
         pg_first_line(query->message, sizeof(query->message), why);
     TAILQ_INSERT_TAIL(&pool->ended, query, internal.entry);
@@ -352,6 +353,7 @@ static void pool_start(struct pg_pool *pool, struct pg_query *query) {
     query->sqlstate[0] = '\0';
     query->message[0] = '\0';
     query->internal.again = NULL;
+    query->internal.has_ended = false;
     if (pool->is_closing) {
         pg_pool_end(pool, query, PG_NOT_SENT, "the pool was closed");
     } else if (query->on != NULL && query->on->state == PG_CONN_IDLE) {
@@ -366,15 +368,22 @@ static void pool_start(struct pg_pool *pool, struct pg_query *query) {
         pg_pool_enqueue(pool, query, false);
         pool_dispatch(pool);
     }
-    pool_run_ended_later(pool);
 }
 
 enum pg_status pg_query_await(struct pg_pool *pool, struct pg_query *query) {
     struct fiber_event ended = FIBER_EVENT_INIT;
+    bool is_done;
 
     query->internal.ended = &ended;
     pool_start(pool, query);
-    fiber_event_wait(&ended);
+    /* A free connection, or a known statement, needs no turn of the loop. A failure takes one, so a
+     * fiber that tries again and again does not keep the loop. */
+    is_done = query->internal.has_ended && query->status == PG_OK;
+    if (is_done)
+        TAILQ_REMOVE(&pool->ended, query, internal.entry);
+    pool_run_ended_later(pool);
+    if (!is_done)
+        fiber_event_wait(&ended);
     return query->status;
 }
 

@@ -91,7 +91,7 @@ struct pg_query {
         TAILQ_ENTRY(pg_query) entry; /* in the queue, or in the list of ended queries */
         struct fiber_event *ended;   /* its fiber waits for it */
         struct pg_conn *held;        /* the connection that a hold got */
-        bool is_hold, is_preparation;
+        bool is_hold, is_preparation, has_ended;
         struct pg_pause *again; /* it was sent before, to a session that was lost */
     } internal;
 };
@@ -142,13 +142,14 @@ void pg_query_reason(const struct pg_query *query, char reason[PG_MESSAGE_BYTES]
 
 /* In a fiber: hold a connection for several queries, such as a transaction. NULL when there was
  * none by the deadline. If there are several connections, one is never held, so queries without a
- * hold go on while holds wait. pg_give_back() rolls back an open transaction before others use the
- * connection. */
+ * hold go on while holds wait. A free one is held at once, without a turn of the loop.
+ * pg_give_back() rolls back an open transaction before others use the connection. */
 struct pg_conn *pg_hold(struct pg_pool *pool, int64_t deadline_ms);
 void pg_give_back(struct pg_conn *conn);
 
 /* In a fiber: prepare `query->statement` on the held connection `query->on`, so that its next query
- * there is sent at once. Sends nothing else, and is never UNKNOWN. */
+ * there is sent at once. Sends nothing else, and is never UNKNOWN. A statement that the session
+ * knows takes no turn of the loop. */
 enum pg_status pg_prepare_await(struct pg_pool *pool, struct pg_query *query);
 
 /* Results: text of a field ("" for NULL), and as a number (0 for NULL). */

@@ -279,6 +279,24 @@ static void test_statement_is_prepared_ahead_of_its_query(void **state) {
     WAIT_FOR(&fixture.loop, pool_stats().idle == 1);
 }
 
+static void hold_and_prepare(void *is_done) {
+    struct pg_conn *conn = pg_hold(fixture.pool, clock_now_ms() + PATIENCE_MS);
+    struct pg_query query = {
+        .statement = &add, .on = conn, .deadline_ms = clock_now_ms() + PATIENCE_MS};
+
+    assert_int_equal(pg_prepare_await(fixture.pool, &query), PG_OK);
+    pg_give_back(conn);
+    *(bool *)is_done = true;
+}
+
+static void test_free_connection_and_known_statement_take_no_turn_of_the_loop(void **state) {
+    bool is_done = false;
+
+    run_in_fiber(add_in_fiber);
+    assert_int_equal(fiber_start(hold_and_prepare, &is_done), 0);
+    assert_true(is_done); /* it never waited */
+}
+
 /* Set in the connection string and by us: ours win, and the rest stays. */
 static void test_settings_win_over_those_of_the_connection_string(void **state) {
     struct pg_pool_options options = {.settings = "-c statement_timeout=1234", .connections = 1};
@@ -376,6 +394,7 @@ int main(void) {
         TEST(test_query_late_in_prepare_is_not_sent),
         TEST_READY(test_open_transaction_is_rolled_back_when_given_back),
         TEST_READY(test_statement_is_prepared_ahead_of_its_query),
+        TEST_READY(test_free_connection_and_known_statement_take_no_turn_of_the_loop),
         TEST_READY(test_transaction_begun_outside_a_hold_is_rolled_back),
         TEST(test_conninfo_that_cannot_be_parsed_is_refused),
         TEST(test_settings_of_a_connection),

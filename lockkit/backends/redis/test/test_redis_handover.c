@@ -53,6 +53,24 @@ static void test_it_costs_no_round_trip_and_the_fence_rises(void **state) {
     assert_int_equal(handed_over(client), 4);
 }
 
+static void on_handed_over(enum lk_status status, void *data) {
+    const struct caller *heir = data;
+
+    assert_int_equal(status, LK_OK);
+    assert_int_equal(heir->calls, 1);
+}
+
+static void test_heir_is_told_before_the_holder(void **state) {
+    struct env *env = *state;
+    lk_lock *lock = open_with_handover(env, env->fixture.client, 16);
+    struct caller holder, heir;
+
+    obtain(&env->fixture, &holder, lock, LK_FOREVER);
+    start(&heir, lock, LK_FOREVER);
+    lk_release(holder.lease, on_handed_over, &heir);
+    await_and_give(&env->fixture, &heir);
+}
+
 /* The winners, in order. */
 struct order {
     struct one {
@@ -337,6 +355,7 @@ int main(void) {
     static const struct CMUnitTest tests[] = {
         OWN_REDIS_TEST(test_it_costs_no_round_trip_and_the_fence_rises),
         REDIS_TEST(test_who_waits_elsewhere_has_it_after_so_many),
+        REDIS_TEST(test_heir_is_told_before_the_holder),
         REDIS_TEST(test_only_a_fresh_lease_is_handed_over),
         REDIS_TEST(test_heir_renews),
         REDIS_TEST(test_heir_is_told_that_it_has_lost),
