@@ -48,7 +48,8 @@ static enum pg_status record(const struct order *order) {
 
     if (!bench.is_grouped)
         return record_alone(order);
-    return order_groups_insert(&bench.groups, order, clock_now_ms() + PATIENCE_MS, &is_repeat, why);
+    return order_groups_insert(&bench.groups, order, true, clock_now_ms() + PATIENCE_MS, &is_repeat,
+                               why);
 }
 
 static void on_closed(void *data) {

@@ -100,6 +100,19 @@ int uuid_read(const char *text, char out[UUID_TEXT]) {
     return wrong > UCHAR_MAX ? -1 : 0;
 }
 
+static unsigned uuid_digit(char digit) {
+    return (unsigned)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+}
+
+void uuid_bytes(const char text[UUID_TEXT], uint8_t out[UUID_BYTES]) {
+    size_t at = 0;
+
+    for (size_t i = 0; i < UUID_BYTES; i++, at += 2) {
+        at += is_dash_place(at);
+        out[i] = (uint8_t)(uuid_digit(text[at]) << 4 | uuid_digit(text[at + 1]));
+    }
+}
+
 int uuid_parse(const char *text, char out[UUID_TEXT]) {
     if (text != NULL && strnlen(text, UUID_TEXT) == UUID_TEXT - 1)
         return uuid_read(text, out);

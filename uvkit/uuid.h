@@ -2,7 +2,10 @@
 #ifndef UVKIT_UUID_H
 #define UVKIT_UUID_H
 
-#define UUID_TEXT 37 /* 8-4-4-4-12 hex digits, dashes and the NUL */
+#include <stdint.h>
+
+#define UUID_TEXT  37 /* 8-4-4-4-12 hex digits, dashes and the NUL */
+#define UUID_BYTES 16
 
 /* Make a UUID of version 7 (RFC 9562): milliseconds of the wall clock, then 74 random bits. */
 void uuid_v7(char out[UUID_TEXT]);
@@ -12,5 +15,7 @@ void uuid_v7(char out[UUID_TEXT]);
 __attribute__((warn_unused_result)) int uuid_parse(const char *text, char out[UUID_TEXT]);
 /* The same for 36 characters; they need no NUL. */
 __attribute__((warn_unused_result)) int uuid_read(const char *text, char out[UUID_TEXT]);
+/* The bytes of a UUID that one of these functions wrote. */
+void uuid_bytes(const char text[UUID_TEXT], uint8_t out[UUID_BYTES]);
 
 #endif

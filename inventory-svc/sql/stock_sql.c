@@ -1,6 +1,8 @@
 /* SQL of the stock, of selling from it, and of transactions. */
 #include "stock_sql.h"
 
+#include "buffer.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -260,9 +262,10 @@ enum outcome stock_sql_take_batch(struct pg_pool *pool, struct batch_sale *sale,
     struct number shard = number_of(sale->shard);
     enum outcome outcome;
 
-    sale->query =
-        (struct pg_query){.params = {sale->order_ids, sale->product_id, shard.text, sale->instance},
-                          .deadline_ms = sale->deadline_ms};
+    sale->query = (struct pg_query){
+        .params = {sale->order_ids->bytes, sale->product_id, shard.text, sale->instance},
+        .lengths = {(int)sale->order_ids->length},
+        .deadline_ms = sale->deadline_ms};
     outcome = statement_write(pool, &statements[sale->has_repeats], &sale->query, why);
     if (outcome == OUTCOME_OK) {
         sale->first_unit = pg_int(&sale->query, 0, 0);

@@ -71,7 +71,7 @@ enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *s
 struct batch_sale {
     const char *product_id, *instance;
     int shard;
-    const char *order_ids; /* a Postgres array: "{id,id,...}" */
+    const struct buffer *order_ids; /* an array of UUIDs (pg_array.h) */
     int64_t deadline_ms;
     bool has_repeats; /* the ledger may have some orders, or some come twice; false is cheaper */
 

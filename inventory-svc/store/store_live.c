@@ -13,11 +13,13 @@
 
 #include "backoff.h"
 #include "batcher.h"
+#include "buffer.h"
 #include "clock.h"
 #include "fiber.h"
 #include "log.h"
 #include "made_note.h"
 #include "number.h"
+#include "pg_array.h"
 #include "reservation_sql.h"
 #include "stock_sql.h"
 #include "text_copy.h"
@@ -317,16 +319,13 @@ static int64_t batch_begin_all(const struct batcher_calls *batch) {
     return due_ms;
 }
 
-static void batch_list_orders(const struct batcher_calls *batch,
-                              char ids[BATCH_MOST * UUID_TEXT + 2]) {
-    char *end = ids;
+static bool batch_list_orders(const struct batcher_calls *batch, unsigned count,
+                              struct buffer *ids) {
+    bool is_well = pg_array_begin(ids, PG_UUID, count);
 
-    for (EACH_MEMBER(member, batch)) {
-        *end = end == ids ? '{' : ',';
-        memcpy(++end, member->live->order_id, UUID_TEXT - 1);
-        end += UUID_TEXT - 1;
-    }
-    memcpy(end, "}", 2);
+    for (EACH_MEMBER(member, batch))
+        is_well = is_well && pg_array_uuid(ids, member->live->order_id);
+    return is_well;
 }
 
 static void end_alike(const struct batcher_calls *batch, enum outcome outcome,
@@ -379,19 +378,19 @@ static bool end_each(const struct batcher_calls *batch, const struct batch_sale 
 }
 
 static void batch_sell_to_all(void *data, const struct batcher_calls *batch, unsigned count) {
-    char order_ids[BATCH_MOST * UUID_TEXT + 2];
-    struct why why = {""};
+    struct buffer order_ids = {0};
+    struct why why = {"out of memory"};
     const struct member *leader = (const void *)TAILQ_FIRST(batch);
     struct batch_sale sale = {.product_id = leader->live->product->id,
                               .instance = leader->live->store->instance,
                               .shard = leader->shard,
-                              .order_ids = order_ids,
+                              .order_ids = &order_ids,
                               .deadline_ms = batch_begin_all(batch)};
-    enum outcome outcome = OUTCOME_REPEATED;
+    enum outcome outcome =
+        batch_list_orders(batch, count, &order_ids) ? OUTCOME_REPEATED : OUTCOME_BUSY;
 
     (void)data;
     assert(count <= BATCH_MOST);
-    batch_list_orders(batch, order_ids);
     for (int tries = 0; tries < BATCH_TRIES && outcome == OUTCOME_REPEATED; tries++) {
         for (EACH_MEMBER(member, batch))
             member->live->cost.postgres++;
@@ -403,6 +402,7 @@ static void batch_sell_to_all(void *data, const struct batcher_calls *batch, uns
         }
         pg_query_clear(&sale.query);
     }
+    buffer_free(&order_ids);
     if (outcome != OUTCOME_OK)
         end_alike(batch, outcome == OUTCOME_REPEATED ? OUTCOME_OK : outcome, &why);
 }

@@ -288,10 +288,11 @@ static bool is_to_fail(struct order_svc *svc) {
 }
 
 /* The result of --fail-record, or else of the database. */
-static enum pg_status insert(struct order_svc *svc, const struct order *order, bool *is_repeat,
-                             char why[PG_MESSAGE_BYTES]) {
+static enum pg_status insert(struct order_svc *svc, const struct order *order, bool is_new,
+                             bool *is_repeat, char why[PG_MESSAGE_BYTES]) {
     if (!is_to_fail(svc))
-        return order_groups_insert(&svc->groups, order, clock_now_ms() + RECORD_MS, is_repeat, why);
+        return order_groups_insert(&svc->groups, order, is_new, clock_now_ms() + RECORD_MS,
+                                   is_repeat, why);
     (void)snprintf(why, PG_MESSAGE_BYTES, "--fail-record");
     return PG_REJECTED;
 }
@@ -303,7 +304,7 @@ static void order_record(struct order_svc *svc, struct placement *placement, boo
     enum pg_status status;
 
     assert(placement->outcome == ORDER_PLACED && placement->order.unit >= 1);
-    status = insert(svc, &placement->order, &is_repeat, why);
+    status = insert(svc, &placement->order, is_new, &is_repeat, why);
 
     tell_recording(placement, clock_now_ns() - asked_ns);
     switch (status) {

@@ -77,9 +77,9 @@ void order_groups_free(struct order_groups *groups) {
 }
 
 enum pg_status order_groups_insert(struct order_groups *groups, const struct order *order,
-                                   int64_t deadline_ms, bool *is_repeat,
+                                   bool is_new, int64_t deadline_ms, bool *is_repeat,
                                    char message[PG_MESSAGE_BYTES]) {
-    struct recording recording = {.insert = {.order = order, .message = message}};
+    struct recording recording = {.insert = {.order = order, .is_new = is_new, .message = message}};
     unsigned half = groups->in_flight / 2;
 
     groups->batcher.enough = half < ENOUGH_MOST ? half : ENOUGH_MOST;

@@ -22,6 +22,7 @@ struct order {
 /* An order to be recorded, and the result. */
 struct order_insert {
     const struct order *order;
+    bool is_new; /* its unit was sold by this very call: an order with its id is unlikely */
     enum pg_status status;
     bool is_repeat; /* when OK: an order with this id was there before, and is unchanged */
     char *message;  /* the caller's PG_MESSAGE_BYTES: why it is not OK */
@@ -29,7 +30,7 @@ struct order_insert {
 
 /* Record orders by one statement: all of them if it returns OK, and none if the server refused or
  * it was not sent. `message` then holds for all. OK fills in `is_repeat` of each, and no other
- * member. Of several orders with one id the first is recorded. `text` is the caller's buffer for
+ * member. Of several orders with one id the first is recorded. It is cheaper if all are `is_new`. `text` is the caller's buffer for
  * the parameters of the statement. */
 enum pg_status order_insert_all(struct pg_pool *pool, struct order_insert *const *inserts,
                                 unsigned count, int64_t deadline_ms, struct buffer *text,

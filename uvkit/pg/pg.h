@@ -56,8 +56,8 @@ enum pg_status {
 #define PG_PARAMS_MAX    16
 #define PG_MESSAGE_BYTES 160
 
-/* A statement, static const, in a service's *_sql.c file. A program has 256 at most. Parameters and
- * results are in text format. */
+/* A statement, static const, in a service's *_sql.c file. A program has 256 at most. Results are in
+ * text format, and so are parameters without a length. */
 struct pg_statement {
     const char *name; /* unique in the program */
     const char *sql;  /* with $1 ... */
@@ -77,8 +77,9 @@ struct pg_query {
         *statement;  /* or NULL: then `sql` runs, unprepared, without parameters */
     const char *sql; /* one command, when the pool has pipelines */
     const char *params[PG_PARAMS_MAX];
-    struct pg_conn *on;  /* the held connection to run on, or NULL for any of the pool */
-    int64_t deadline_ms; /* a moment, clock_now_ms() */
+    int lengths[PG_PARAMS_MAX]; /* bytes of a parameter in binary format (pg_array.h); 0: text */
+    struct pg_conn *on;         /* the held connection to run on, or NULL for any of the pool */
+    int64_t deadline_ms;        /* a moment, clock_now_ms() */
 
     /* Filled in when it has ended. */
     enum pg_status status;

@@ -243,6 +243,16 @@ void pg_conn_fail(struct pg_conn *conn, const char *why) {
 
 /* ---- One query at a time */
 
+static int conn_send_prepared(PGconn *pg, const struct pg_query *query) {
+    const struct pg_statement *statement = query->statement;
+    int formats[PG_PARAMS_MAX];
+
+    for (int i = 0; i < statement->params; i++)
+        formats[i] = query->lengths[i] > 0;
+    return PQsendQueryPrepared(pg, statement->name, statement->params, query->params,
+                               query->lengths, formats, 0);
+}
+
 static void conn_send_query(struct pg_conn *conn) {
     struct pg_query *query = conn->query;
     const struct pg_statement *statement = query->statement;
@@ -257,8 +267,7 @@ static void conn_send_query(struct pg_conn *conn) {
     if (statement == NULL)
         pg_link_run(conn->link, query->sql, 0, NULL);
     else
-        pg_link_sent(conn->link, PQsendQueryPrepared(pg, statement->name, statement->params,
-                                                     query->params, NULL, NULL, 0));
+        pg_link_sent(conn->link, conn_send_prepared(pg, query));
 }
 
 static void conn_start(struct pg_conn *conn, struct pg_query *query) {
@@ -415,8 +424,7 @@ static bool slot_hand_over(PGconn *pg, const struct pg_query *query, bool is_par
     if (statement == NULL)
         return PQsendQueryParams(pg, query->sql, 0, NULL, NULL, NULL, NULL, 0) != 0;
     return (!is_parsed || PQsendPrepare(pg, statement->name, statement->sql, 0, NULL) != 0) &&
-           PQsendQueryPrepared(pg, statement->name, statement->params, query->params, NULL, NULL,
-                               0) != 0;
+           conn_send_prepared(pg, query) != 0;
 }
 
 static int send_sync(PGconn *pg) {

@@ -97,6 +97,15 @@ static void test_anything_else_is_refused(void **state) {
     }
 }
 
+static void test_the_bytes_are_those_of_the_digits(void **state) {
+    static const uint8_t expected[UUID_BYTES] = {0x01, 0x90, 0xb2, 0xa8, 0x7f, 0x00, 0x7a, 0xbc,
+                                                 0x8d, 0xef, 0x00, 0x09, 0xfa, 0xfe, 0xd1, 0x23};
+    uint8_t bytes[UUID_BYTES];
+
+    uuid_bytes("0190b2a8-7f00-7abc-8def-0009fafed123", bytes);
+    assert_memory_equal(bytes, expected, sizeof bytes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_version_7_begins_with_the_date),
@@ -105,6 +114,7 @@ int main(void) {
         cmocka_unit_test(test_a_child_draws_its_own),
         cmocka_unit_test(test_reading_gives_lower_case),
         cmocka_unit_test(test_anything_else_is_refused),
+        cmocka_unit_test(test_the_bytes_are_those_of_the_digits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ static int tear_down(void **state) {
 static void record(void *arg) {
     struct buyer *buyer = arg;
 
-    buyer->status = order_groups_insert(&groups, &buyer->order, buyer->deadline_ms,
+    buyer->status = order_groups_insert(&groups, &buyer->order, false, buyer->deadline_ms,
                                         &buyer->is_repeat, buyer->why);
     buyer->is_done = true;
     done++;

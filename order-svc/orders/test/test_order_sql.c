@@ -39,6 +39,34 @@ static void test_an_order_is_recorded_once_and_stays_as_it_was(void *arg) {
     assert_string_equal(ask("SELECT unit FROM orders"), "788");
 }
 
+/* Another request recorded one of them since its unit was sold. */
+static void test_of_new_orders_the_recorded_ones_stay_as_they_were(void *arg) {
+    struct order next = bamboo, changed = bamboo;
+    struct order_insert first = {.order = &changed, .is_new = true},
+                        second = {.order = &next, .is_new = true};
+    struct order_insert *const alone[] = {&second}, *const all[] = {&first, &second};
+    struct buffer text = {0};
+    bool is_repeat;
+
+    uuid_v7(next.order_id);
+    next.unit = 5;
+    (void)strcpy(next.instance, "in \"quotes\", {braces} and \\");
+    changed.unit = 1;
+    assert_int_equal(insert(&bamboo, soon(), &is_repeat), PG_OK);
+    assert_int_equal(order_insert_all(fixture.pool, all, 2, soon(), &text, why), PG_OK);
+    assert_true(first.is_repeat);
+    assert_false(second.is_repeat);
+    assert_string_equal(ask("SELECT string_agg(unit || instance, ' ' ORDER BY unit) FROM (SELECT "
+                            "unit, inventory_instance AS instance FROM orders) o"),
+                        "5in \"quotes\", {braces} and \\ 788inventory-1");
+    uuid_v7(next.order_id);
+    second.is_repeat = true;
+    assert_int_equal(order_insert_all(fixture.pool, alone, 1, soon(), &text, why), PG_OK);
+    assert_false(second.is_repeat);
+    assert_int_equal(count_orders(), 3);
+    buffer_free(&text);
+}
+
 static void test_an_order_is_found_as_it_was_recorded(void *arg) {
     struct order order;
     bool is_found = true, is_repeat;
@@ -214,6 +242,7 @@ int main(void) {
         }                                                                                          \
     }
         TEST(test_an_order_is_recorded_once_and_stays_as_it_was),
+        TEST(test_of_new_orders_the_recorded_ones_stay_as_they_were),
         TEST(test_an_order_is_found_as_it_was_recorded),
         TEST(test_what_the_database_rejects_has_a_reason_and_no_effect),
         TEST(test_what_is_too_late_is_not_sent),
