@@ -195,9 +195,11 @@ static int make_folder(struct crew *crew, struct why *why) {
     return EXIT_INTERNAL;
 }
 
-static void remove_folder(const struct crew *crew) {
+void crew_remove_folder(const struct crew *crew) {
     char path[FOLDER_PATH + 32];
 
+    if (crew->folder[0] == '\0')
+        return;
     for (size_t i = 0; i < crew->count; i++) {
         snprintf(path, sizeof path, "%s/%zu/history.ndjson", crew->folder, i + 1);
         (void)unlink(path);
@@ -249,6 +251,6 @@ int crew_send(struct crew *crew, const struct options *options, const struct pla
     free(crew->seats);
     free(crew->plan);
     crew->seats = NULL;
-    remove_folder(crew);
+    crew_remove_folder(crew);
     return code;
 }

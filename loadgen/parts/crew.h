@@ -46,5 +46,7 @@ __attribute__((warn_unused_result)) int crew_send(struct crew *crew, const struc
 /* Stops them: each gives up requests without an answer soon, and writes its part. May be called at
  * any time while crew_send() runs, and more than once. */
 void crew_stop(struct crew *crew);
+/* Removes the histories that have come so far. Only for a process that ends inside crew_send(). */
+void crew_remove_folder(const struct crew *crew);
 
 #endif

@@ -6,6 +6,7 @@
 #include "claims.h"
 #include "class.h"
 #include "core_file.h"
+#include "crew.h"
 #include "fiber.h"
 #include "file_error.h"
 #include "inherited.h"
@@ -296,6 +297,8 @@ static void loadgen_on_signal(void *data, int number) {
     /* Before the first request there is nothing to report, and waits of up to 20 s may follow. */
     if (run->is_interrupted || (!run->has_begun && run->shop == NULL)) {
         progress_stop(&run->progress);
+        if (run->crew != NULL)
+            crew_remove_folder(run->crew);
         folder_close(&run->folder);
         _exit(ci_files_close(run->ci_files, EXIT_INTERRUPTED));
     }

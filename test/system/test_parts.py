@@ -202,6 +202,17 @@ class Parts(SystemTest):
         for pid in processes:
             self.assertFalse(Path(f"/proc/{pid}").exists())
 
+    def test_a_second_ctrl_c_leaves_no_folder_of_their_histories(self):
+        run, processes = self.sending("--no-results=false", "--results", self.path("results"))
+        self.addCleanup(os.kill, processes[1], signal.SIGKILL)
+        os.kill(processes[1], signal.SIGSTOP)  # so the first Ctrl-C does not end the run
+        run.send_signal(signal.SIGINT)
+        while "interrupt again to stop at once" not in (line := run.stderr.readline()):
+            self.assertNotEqual(line, "", "the run has ended")
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=120)
+        self.assertEqual((run.returncode, list(Path(self.path("results")).iterdir())), (130, []))
+
     def test_processes_end_when_their_run_is_killed(self):
         run, processes = self.sending()
         run.kill()
