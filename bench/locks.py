@@ -13,6 +13,7 @@ from harness import Stack  # measure.py says where it is
 SERIAL_S, SALES, ORDERS = 2, 2000, 1600
 # Strategies with servers of their own. The others share a stack without these servers.
 SERVERS = {"redis-wait": "replica", "redlock": "redlock", "zookeeper": "zookeeper", "zookeeper-unfair": "zookeeper", "etcd": "etcd"}
+GOALS = {"redis": 0.9}  # for others 0.7
 SPECS = {"segment": "segment,shards=1"}
 
 
@@ -63,8 +64,9 @@ def bench_locks():
             names = ["inventory-1", "inventory-2"][:1 if strategy["family"] == "one process" else 2]
             rounds = [(serial_rate(stack, product, trips), hot_rate(stack, spec, names)) for _ in range(ROUNDS)]
             raw, ours = (statistics.median(column) for column in zip(*rounds))
+            goal = GOALS.get(spec, 0.7)
             is_met &= report(f"{spec}, {trips[0]} + {trips[1]} round trips to Redis and Postgres",
-                             f"{ours / raw:.2f} ({ours:,.0f} / {raw:,.0f} a second)", "at least 0.70", ours / raw >= 0.7)
+                             f"{ours / raw:.2f} ({ours:,.0f} / {raw:,.0f} a second)", f"at least {goal}", ours / raw >= goal)
     finally:
         stack.down()
     return is_met
@@ -85,7 +87,7 @@ def bench_cohort():
     raw, without, ours = (statistics.median(column) for column in zip(*rounds))
     print(f"         redis, which hands nothing over: {without:,.0f} a second")
     return report(f"redis-cohort, {trips[1]} round trips to Postgres", f"{ours / raw:.2f} ({ours:,.0f} / {raw:,.0f} a second)",
-                  "at least 0.80", ours / raw >= 0.8)
+                  "at least 0.85", ours / raw >= 0.85)
 
 
 def show_rung(stack, name):
