@@ -13,6 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define PAST_MEMORY ((size_t)4 << 20)
+
 static const struct {
     const char *name, *text;
 } outcomes[] = {
@@ -101,6 +103,12 @@ struct recorder *recorder_make(size_t count) {
 
 struct recorder *recorder_make_long(size_t count, const char *directory) {
     return record_make(count, count > RECORD_MEMORY, directory);
+}
+
+struct recorder *recorder_make_past(size_t count, const char *directory) {
+    struct recorder *recorder = count > PAST_MEMORY ? recorder_make_long(count, directory) : NULL;
+
+    return recorder != NULL ? recorder : recorder_make(count);
 }
 
 void recorder_forget(struct recorder *recorder) {

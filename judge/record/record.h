@@ -140,6 +140,9 @@ struct recorder *recorder_make(size_t count);
  * `directory` (NULL: $TMPDIR, or /tmp), and read them again. The room on disk is reserved here.
  * NULL: errno is set, for example ENOSPC, or EFBIG if SIGXFSZ is ignored. */
 struct recorder *recorder_make_long(size_t count, const char *directory);
+/* The same for an earlier run. All of its records are read at once, so memory is faster than a file:
+ * only more than 4 million (512 MB) go to disk, if it has room. NULL: out of memory. */
+struct recorder *recorder_make_past(size_t count, const char *directory);
 void recorder_free(struct recorder *recorder);
 /* Free the records, and keep the histograms and counts for the reports. */
 void recorder_forget(struct recorder *recorder);

@@ -404,10 +404,7 @@ static int begin_load(struct load *load, const struct load_head *head, const cha
     round->started_us = head->started_us;
     round->is_shop_named = round->are_keys_ids = true;
     round->ledgers = calloc(load->items, sizeof *round->ledgers);
-    round->recorder = load->requests > RECORD_MEMORY ? recorder_make_long(load->requests, folder)
-                                                     : recorder_make(load->requests);
-    if (round->recorder == NULL && load->requests > RECORD_MEMORY)
-        round->recorder = recorder_make(load->requests);
+    round->recorder = recorder_make_past(load->requests, folder);
     return round->ledgers != NULL && round->recorder != NULL ? 0
                                                              : why_set(load->why, "out of memory");
 }

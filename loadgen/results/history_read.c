@@ -193,11 +193,7 @@ static int begin_round(struct reader *reader, const struct history_round *begin,
     round->late_ns = options->late_ns;
     round->stuck_ns = options->stuck_after_ns;
     round->is_keyless = options->keyless;
-    /* Like the run: many requests go to disk, beside the history, or else stay in memory. */
-    if (begin->requests > RECORD_MEMORY)
-        round->recorder = recorder_make_long((size_t)begin->requests, reader->folder);
-    if (round->recorder == NULL)
-        round->recorder = recorder_make((size_t)begin->requests);
+    round->recorder = recorder_make_past((size_t)begin->requests, reader->folder);
     if (round->recorder == NULL)
         return why_set(&reader->why, "out of memory");
     round->recorder->planned = (size_t)begin->planned;
