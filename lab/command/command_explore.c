@@ -24,7 +24,8 @@
 #include <unistd.h>
 
 static struct {
-    int64_t orders, others, instances, stock, version, fence, stall_ms, preemptions, max_steps;
+    int64_t orders, others, instances, stock, version, fence, stall_ms, preemptions, max_steps,
+        masters;
     char *faults, *replay, *page, *options;
     bool is_naive, serves_all, knows_all, is_json, is_stepped, is_game, has_choices;
 } set;
@@ -61,6 +62,10 @@ static const struct setting table[] = {
      "add states and moves to --json and --page, so that a viewer can choose the moves", NULL},
     {"page", 0, SETTING_TEXT, &set.page, "", "write the schedule as an HTML page to this file",
      NULL},
+    {"masters", 0, SETTING_INT, &set.masters, "0",
+     "Redis servers with the stock of prewarm: 1, or 2 for a Redis Cluster with a replica each; 0: 2 "
+     "if replicas= asks for them, else 1",
+     "0..2"},
     {"serves-all", 0, SETTING_FLAG, &set.serves_all, NULL,
      "also fail if a customer is turned away that could have waited", NULL},
     {"knows-all", 0, SETTING_FLAG, &set.knows_all, NULL,
@@ -145,6 +150,7 @@ static int set_up(const struct strategy_spec *spec, struct exploration *it) {
                                      .stall_ms = (int)set.stall_ms,
                                      .instances = (int)set.instances,
                                      .stock = (int)set.stock,
+                                     .masters = (int)set.masters,
                                      .serves_all = set.serves_all,
                                      .knows_all = set.knows_all};
     it->preemptions = (int)set.preemptions;

@@ -53,7 +53,10 @@ static void tell_before(struct telling *telling, const struct model_world *world
     const int kind = telling->move.kind;
     char text[TEXT];
 
-    if (kind == MOVE_FAILOVER && telling->move.who > MODEL_SERVER) {
+    if (kind == MOVE_FAILOVER && telling->move.who > MODEL_MASTER)
+        replay_tell(telling, world, REPLAY_FAULT,
+                    "the second master fails; its replica takes over, and lacks the last writes");
+    else if (kind == MOVE_FAILOVER && telling->move.who > MODEL_SERVER) {
         (void)snprintf(text, sizeof text, "server %d fails, with its keys, and stays down",
                        telling->move.who - MODEL_SERVER);
         replay_tell(telling, world, REPLAY_FAULT, text);

@@ -116,7 +116,11 @@ static void model_prepare_world(struct model_world *world) {
     const struct sale sale = world->sales[last].sale;
 
     world->prepared.is_now = true;
-    (void)world->setup.strategy->prepare(&world->sales[last].sale);
+    for (int i = model_parts(&world->setup); i-- > 0;) {
+        world->sales[last].part = i;
+        (void)world->setup.strategy->prepare(&world->sales[last].sale);
+    }
+    world->sales[last].part = last % model_parts(&world->setup);
     world->prepared.is_now = false;
     world->state.orders[last] = order;
     world->state.keyed = world->state.lag = 0;
@@ -182,6 +186,7 @@ void model_begin(struct model_world *world) {
         sale->tokens = 0;
         sale->worked_ms = 0;
         sale->prolongs = false;
+        sale->part = i % model_parts(setup);
         if (sale->order_id[0] == '\0') /* once, not for each schedule */
             (void)snprintf(sale->order_id, sizeof sale->order_id, MODEL_ORDER_ID, i + 1);
         sale->message[0] = '\0';
@@ -326,15 +331,20 @@ static uint64_t hash_server(const struct model_world *world, const struct keys *
     const uint64_t sum = keys_hash(keys, now_ms);
 
     hash = model_mix(hash, &sum, sizeof sum);
-    if (keys->segments.token[0] != '\0')
-        hash = model_mix(hash, &keys->segments, sizeof keys->segments);
-    return segments_are_pending(&keys->segments) ? model_mix(hash, &now_ms, sizeof now_ms) : hash;
+    for (int i = 0; i < model_parts(&world->setup); i++) {
+        if (keys->segments[i].token[0] != '\0')
+            hash = model_mix(hash, &keys->segments[i], sizeof *keys->segments);
+        if (segments_are_pending(&keys->segments[i]))
+            hash = model_mix(hash, &now_ms, sizeof now_ms);
+    }
+    return hash;
 }
 
 static uint64_t hash_keys(const struct model_world *world, uint64_t hash) {
     hash = hash_server(world, &world->keys, hash);
-    for (size_t i = 0; i < world->state.lag && model_may_happen(world, FAULT_FAILOVER); i++)
-        hash = hash_server(world, &world->before[i], hash);
+    for (int part = 0; part < KEYS_PARTS && model_may_happen(world, FAULT_FAILOVER); part++)
+        for (int i = 0; i < model_lag(&world->state, part); i++)
+            hash = hash_server(world, &world->before[part][i], hash);
     return hash;
 }
 

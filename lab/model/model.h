@@ -13,6 +13,7 @@
 
 #define MODEL_MOVES  64 /* at most, from one state */
 #define MODEL_SERVER 4  /* see MOVE_FAILOVER */
+#define MODEL_MASTER 7
 /* The letter of a customer at another shop; those of orders begin with A. */
 #define MODEL_LETTER_OF_OTHER(number) ('Z' - (number))
 
@@ -27,7 +28,8 @@ enum model_move_kind {
     MOVE_EXPIRE,   /* the clock jumps until the first key or lease without renewal expires; or,
                       if it names 1 + an order, until that lease does, because renewals fail */
     MOVE_FAILOVER, /* the keys' server fails; so many of the last changes of keys are lost. Or,
-                      if it names MODEL_SERVER + a server, that one fails for ever */
+                      if it names MODEL_SERVER + a server, that one fails for ever; or if it names
+                      MODEL_MASTER + such a number, the second master of the cluster fails */
     MOVE_LAND,     /* a request that the order sent takes effect now */
     MOVE_BRING,    /* the instance brings a pending sale to the ledger */
     MOVE_RETURN,   /* the order's customer gives the unit back */

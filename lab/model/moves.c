@@ -342,8 +342,8 @@ static bool is_to_fail_over(const struct model_world *world) {
 }
 
 /* A holder learns of the loss at its next renewal. Until then it trusts its lease. */
-static void fail_over(struct model_world *world, int writes) {
-    model_lag_keys(world, writes);
+static void fail_over(struct model_world *world, int part, int writes) {
+    model_lag_keys(world, part, writes);
     for (int i = 0; i < MODEL_GRANTS; i++) {
         struct model_grant *grant = &world->state.grants[i];
         struct model_order *order = &world->state.orders[grant->owner != 0 ? grant->owner - 1 : 0];
@@ -538,9 +538,15 @@ static size_t add_faults(struct model_world *world, struct model_move *moves, si
     count = add_expiries(world, moves, count);
     if (model_may_happen(world, FAULT_FAILOVER) && is_to_fail_over(world))
         moves[count++] = (struct model_move){MOVE_FAILOVER, 0};
-    for (uint8_t i = 1; i <= world->state.lag && model_may_happen(world, FAULT_FAILOVER); i++)
+    for (uint8_t i = 1; i <= model_lag(&world->state, 0) && model_may_happen(world, FAULT_FAILOVER);
+         i++)
         moves[count++] = (struct model_move){MOVE_FAILOVER, i};
-    static_assert(MODEL_LAG <= MODEL_SERVER, "the numbers of a failover are distinct");
+    for (uint8_t i = 1; i <= model_lag(&world->state, 1) && model_may_happen(world, FAULT_FAILOVER);
+         i++)
+        moves[count++] = (struct model_move){MOVE_FAILOVER, MODEL_MASTER + i};
+    static_assert(MODEL_LAG <= MODEL_SERVER && MODEL_SERVER + KV_SERVERS <= MODEL_MASTER &&
+                      MODEL_MASTER + MODEL_LAG < 10,
+                  "the numbers of a failover are distinct digits");
     for (uint8_t i = 1; i <= KV_SERVERS && model_may_happen(world, FAULT_FAILOVER); i++)
         if (keys_are_at(&world->keys, i))
             moves[count++] = (struct model_move){MOVE_FAILOVER, MODEL_SERVER + i};
@@ -658,10 +664,12 @@ bool model_make(struct model_world *world, struct model_move move) {
         break;
     case MOVE_FAILOVER:
         made(world, FAULT_FAILOVER);
-        if (move.who > MODEL_SERVER)
+        if (move.who > MODEL_MASTER)
+            fail_over(world, 1, move.who - MODEL_MASTER);
+        else if (move.who > MODEL_SERVER)
             model_stop_server(world, move.who - MODEL_SERVER);
         else
-            fail_over(world, move.who);
+            fail_over(world, 0, move.who);
         break;
     }
     return false;

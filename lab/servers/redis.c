@@ -96,7 +96,8 @@ static enum outcome redis_answer(struct model_sale *sale, struct kv_call *call,
 }
 
 /* `wakes`: a sale that waits for a change can go on. A key that lives longer wakes nobody. */
-static void model_change_keys(struct model_sale *sale, const struct keys *was, bool wakes) {
+static void model_change_keys(struct model_sale *sale, const struct keys *was, int part,
+                              bool wakes) {
     struct model_world *world = sale->world;
 
     world->state.keyed |= (uint8_t)(1U << sale->index);
@@ -105,19 +106,25 @@ static void model_change_keys(struct model_sale *sale, const struct keys *was, b
     if (was == NULL || !model_may_happen(world, FAULT_FAILOVER))
         return;
     for (size_t i = MODEL_LAG - 1; i > 0; i--)
-        world->before[i] = world->before[i - 1];
-    world->before[0] = *was;
-    if (world->state.lag < MODEL_LAG)
-        world->state.lag++;
+        world->before[part][i] = world->before[part][i - 1];
+    world->before[part][0] = *was;
+    if (model_lag(&world->state, part) < MODEL_LAG)
+        world->state.lag = (world->state.lag + (1U << 2 * part)) & 15U;
 }
 
-void model_lag_keys(struct model_world *world, int writes) {
+/* The part's replica has all that its master wrote. */
+static void model_catch_up(struct model_world *world, int part) {
+    world->state.lag = world->state.lag & ~(3U << 2 * part) & 15U;
+}
+
+void model_lag_keys(struct model_world *world, int part, int writes) {
     if (writes > 0) {
-        keys_go_back(&world->keys, &world->before[writes - 1]);
+        keys_go_back(&world->keys, &world->before[part][writes - 1], part);
         keys_forget(&world->keys, world->state.now_ms);
         model_changed(world);
     }
-    world->state.lag = 0;
+    world->state.lag = 0; /* it fails once in a schedule */
+    world->state.failed = (world->state.failed | 1U << part) & 3U;
 }
 
 void model_stop_server(struct model_world *world, int server) {
@@ -201,7 +208,7 @@ enum outcome model_kv(struct sale *base, struct kv_call *call) {
         was = world->keys;
     outcome = redis_run(sale, call, &has_changed, &wakes);
     if (has_changed)
-        model_change_keys(sale, call->server == 0 ? &was : NULL, wakes);
+        model_change_keys(sale, call->server == 0 ? &was : NULL, 0, wakes);
     if (outcome == OUTCOME_OK)
         redis_tell(sale, call);
     return redis_answer(sale, call,
@@ -237,8 +244,12 @@ static uint64_t hash_of(const char *data_set) {
 static bool begin_script(struct model_sale *sale) {
     if (!model_arrives(sale, STEP_SELLS))
         return false;
-    model_change_keys(sale, &sale->world->keys, true);
+    model_change_keys(sale, &sale->world->keys, sale->part, true);
     return true;
+}
+
+static struct segments *segments_of(struct model_sale *sale) {
+    return &sale->world->keys.segments[sale->part];
 }
 
 enum outcome model_open_data_set(struct sale *base, struct data_set *set) {
@@ -247,7 +258,7 @@ enum outcome model_open_data_set(struct sale *base, struct data_set *set) {
 
     if (!begin_script(sale))
         return OUTCOME_UNKNOWN;
-    segments_open(&sale->world->keys.segments, set);
+    segments_open(segments_of(sale), set);
     model_say(sale,
               set->last < 0 ? "opens the data set in Redis: no row was loaded"
                             : "opens the data set in Redis: row %d was loaded last",
@@ -260,7 +271,7 @@ enum outcome model_open_data_set(struct sale *base, struct data_set *set) {
 enum outcome model_load_row(struct sale *base, const struct data_set *set,
                             const struct stock_row *row) {
     struct model_sale *sale = model_of(base);
-    struct segments *segments = &sale->world->keys.segments;
+    struct segments *segments = segments_of(sale);
     enum outcome outcome;
 
     if (!begin_script(sale))
@@ -275,15 +286,31 @@ enum outcome model_load_row(struct sale *base, const struct data_set *set,
     return model_answer(sale, model_may_lose(sale, outcome), NULL, 0);
 }
 
-enum outcome model_take_loaded(struct sale *base, struct loaded_unit *taken) {
-    struct model_sale *sale = model_of(base);
+/* WAIT, behind the script. After a failover the new master has no replica, so nothing confirms. */
+static void take_confirmed(struct model_sale *sale, struct loaded_unit *taken) {
+    struct model_world *world = sale->world;
+    bool is_confirmed;
+
+    taken->is_unconfirmed = sale->sale.options->replicas > 0;
+    if (!taken->is_unconfirmed || model_parts(&world->setup) == 1) /* one Redis has no replica */
+        return;
+    model_step(sale, STEP_LOOKS);
+    is_confirmed = (world->state.failed >> sale->part & 1U) == 0;
+    if (is_confirmed)
+        model_catch_up(world, sale->part);
+    model_say(sale, is_confirmed ? "hears that the replica has it" : "hears of no replica");
+    taken->is_unconfirmed = !is_confirmed;
+    (void)model_answer(sale, OUTCOME_OK, &is_confirmed, sizeof is_confirmed);
+}
+
+static enum outcome take_from_part(struct model_sale *sale, struct loaded_unit *taken) {
     struct model_world *world = sale->world;
     const struct stock_row *seen = &taken->seen;
     enum outcome outcome;
 
     if (!begin_script(sale))
         return OUTCOME_UNKNOWN;
-    outcome = segments_take(&world->keys.segments, sale->ledger, base->may_be_repeat,
+    outcome = segments_take(segments_of(sale), sale->ledger, sale->sale.may_be_repeat,
                             world->state.now_ms, taken);
     if (outcome == OUTCOME_SOLD_OUT)
         model_say(sale, "finds no unit in Redis, and no row to load");
@@ -292,17 +319,38 @@ enum outcome model_take_loaded(struct sale *base, struct loaded_unit *taken) {
     else
         model_say(sale, "takes unit %" PRId64 " in Redis%s", seen->first_unit + seen->available - 1,
                   taken->is_again ? " again" : "");
-    return model_answer(sale, model_may_lose(sale, outcome),
-                        (const int64_t[]){seen->shard, seen->first_unit, seen->available,
-                                          taken->is_again, taken->is_half_sold},
-                        5 * sizeof(int64_t));
+    outcome = model_answer(sale, model_may_lose(sale, outcome),
+                           (const int64_t[]){seen->shard, seen->first_unit, seen->available,
+                                             taken->is_again, taken->is_half_sold},
+                           5 * sizeof(int64_t));
+    if (outcome == OUTCOME_OK && seen->available > 0)
+        take_confirmed(sale, taken);
+    return outcome;
 }
 
-static int find_row(const struct model_world *world, uint64_t data_set, int after) {
+/* Like inventory-svc/store/loaded_live.c: each part once, from the last one on. A sale stays at a
+ * part that did not answer. */
+enum outcome model_take_loaded(struct sale *base, struct loaded_unit *taken) {
+    struct model_sale *sale = model_of(base);
+    const int parts = model_parts(&sale->world->setup);
+
+    for (int i = 0; i < parts; i++, sale->part = (sale->part + 1) % parts) {
+        const enum outcome outcome = take_from_part(sale, taken);
+
+        if (outcome != OUTCOME_SOLD_OUT)
+            return outcome;
+    }
+    return OUTCOME_SOLD_OUT;
+}
+
+static int find_row(const struct model_world *world, uint64_t data_set, int part, int after) {
+    const int parts = model_parts(&world->setup);
+
     for (int i = after + 1; i < world->setup.options.shards; i++) {
         const struct model_row *row = &world->state.rows[i];
 
-        if (row->available > 0 && (row->loaded == 0 || row->loaded == data_set))
+        if (i % parts == part && row->available > 0 &&
+            (row->loaded == 0 || row->loaded == data_set))
             return i;
     }
     return -1;
@@ -315,7 +363,9 @@ enum outcome model_hand_out(struct sale *base, const struct data_set *set, struc
 
     if (!model_arrives(sale, STEP_SELLS))
         return OUTCOME_UNKNOWN;
-    shard = find_row(sale->world, hash, set->last);
+    if (model_parts(&sale->world->setup) > 1 && (sale->world->state.failed >> sale->part & 1U) == 0)
+        model_catch_up(sale->world, sale->part); /* a replica must have the data set before */
+    shard = find_row(sale->world, hash, sale->part, set->last);
     if (shard < 0) {
         model_say(sale, "asks for a row of stock to load: there is none");
         return model_answer(sale, OUTCOME_SOLD_OUT, NULL, 0);
@@ -366,9 +416,13 @@ static enum outcome redis_bring(struct model_world *world, int index, struct mod
     return redis_look(state, index, unit.unit);
 }
 
-static void forget_note(struct model_world *world, int index, enum outcome outcome) {
+static void forget_note(struct model_world *world, int index, struct model_unit unit,
+                        enum outcome outcome) {
+    const int part = unit.shard % model_parts(&world->setup);
+
     if (outcome != OUTCOME_UNKNOWN)
-        segments_forget(&world->keys.segments, world->sales[index].ledger, outcome == OUTCOME_SOLD);
+        segments_forget(&world->keys.segments[part], world->sales[index].ledger,
+                        outcome == OUTCOME_SOLD);
 }
 
 enum outcome model_write_pending(struct sale *base, const struct stock_row *seen, bool is_awaited) {
@@ -383,7 +437,7 @@ enum outcome model_write_pending(struct sale *base, const struct stock_row *seen
         if (!model_arrives(sale, STEP_SELLS))
             return OUTCOME_UNKNOWN;
         outcome = redis_bring(sale->world, sale->ledger, unit);
-        forget_note(sale->world, sale->index, outcome);
+        forget_note(sale->world, sale->index, unit, outcome);
         outcome = model_may_lose(sale, outcome);
         model_say(sale, "brings unit %d to the ledger: %s", unit.unit, outcome_text(outcome));
     } else {
@@ -400,8 +454,14 @@ enum outcome model_write_pending(struct sale *base, const struct stock_row *seen
 
 /* ---- in the background */
 
+/* The order's pending note, of the first part that has one; or else that of the last part. */
 static const struct segment_note *note_of(const struct model_world *world, int index) {
-    return &world->keys.segments.notes[world->sales[index].ledger];
+    const int ledger = world->sales[index].ledger, last = model_parts(&world->setup) - 1;
+    int part = 0;
+
+    while (part < last && !world->keys.segments[part].notes[ledger].is_pending)
+        part++;
+    return &world->keys.segments[part].notes[ledger];
 }
 
 /* The order with a sale that the instance can bring: a queued sale of its own, or else the oldest
@@ -449,7 +509,7 @@ void model_bring(struct model_world *world, int instance) {
         unit = (struct model_unit){(int16_t)note->shard, (int16_t)(note->first + note->before - 1)};
     memset(&world->state.queued[index], 0, sizeof unit);
     outcome = redis_bring(world, world->sales[index].ledger, unit);
-    forget_note(world, index, outcome);
+    forget_note(world, index, unit, outcome);
     model_say(&world->sales[index], "gets unit %d written to the ledger by %s: %s", unit.unit,
               world->instances[instance], outcome_text(outcome));
 }

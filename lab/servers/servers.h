@@ -79,8 +79,8 @@ enum outcome model_write_pending(struct sale *sale, const struct stock_row *seen
 /* The moment at which the first key expires; INT64_MAX: none does. */
 int64_t model_next_key_ms(const struct model_world *world);
 void model_expire_keys(struct model_world *world);
-/* Undo the last `writes` changes of keys at server 0. */
-void model_lag_keys(struct model_world *world, int writes);
+/* The replica of a part's master takes over. Undo the last `writes` changes at this master. */
+void model_lag_keys(struct model_world *world, int part, int writes);
 /* The server fails, with its keys, and does not answer any more. */
 void model_stop_server(struct model_world *world, int server);
 /* The moment at which the instance can bring a sale to the ledger. 0: now. MODEL_NEVER: never. */

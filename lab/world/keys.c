@@ -198,10 +198,12 @@ void keys_lose(struct keys *keys, int server) {
             keys_drop(keys, &keys->keys[i]);
 }
 
-void keys_go_back(struct keys *keys, const struct keys *old) {
+void keys_go_back(struct keys *keys, const struct keys *old, int part) {
+    keys->segments[part] = old->segments[part];
+    if (part > 0)
+        return;
     keys_lose(keys, 0);
     for (size_t i = 0; i < old->key_count && keys->key_count < KEYS_MAX; i++)
         if (old->keys[i].server == 0)
             keys->keys[keys->key_count++] = old->keys[i];
-    keys->segments = old->segments;
 }

@@ -12,8 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KEYS_MAX  16
-#define KEYS_NAME 48 /* with the NUL */
+#define KEYS_MAX   16
+#define KEYS_PARTS 2  /* of the loaded stock: masters of a Redis Cluster */
+#define KEYS_NAME  48 /* with the NUL */
 
 struct keys_key {
     char name[KEYS_NAME];
@@ -26,7 +27,7 @@ struct keys_key {
 struct keys {
     size_t key_count; /* the places behind these are unused */
     struct keys_key keys[KEYS_MAX];
-    struct segments segments;
+    struct segments segments[KEYS_PARTS]; /* the second one only on a cluster */
 };
 
 /* Run a command of the seam at a server, without call->then, like inventory-svc's live store. OK, or
@@ -39,8 +40,9 @@ struct keys_key *keys_find(struct keys *keys, int server, const char *name);
 bool keys_are_at(const struct keys *keys, int server);
 /* Drop all keys of a server. */
 void keys_lose(struct keys *keys, int server);
-/* Give server 0 what it had in `old`. The other servers keep their keys. */
-void keys_go_back(struct keys *keys, const struct keys *old);
+/* Give the master of this part what it had in `old`; that of part 0 is server 0, with its keys. The
+ * other servers keep theirs. */
+void keys_go_back(struct keys *keys, const struct keys *old, int part);
 
 /* The moment at which the first key expires; 0: none does. */
 int64_t keys_expire_next(const struct keys *keys);

@@ -42,6 +42,7 @@ struct model_setup {
     int machines;                 /* the instances are on them in turn; 0: one machine */
     unsigned faults;              /* the faults that may happen: bits of 1 << enum sale_fault */
     int serves_all;               /* 1: no customer may be turned away (view.h) */
+    int masters;                  /* of prewarm's stock; 2: a Redis Cluster; 0: by replicas= */
     int knows_all;                /* 1: no customer may be told UNKNOWN (view.h) */
 };
 
@@ -221,9 +222,10 @@ struct model_state {
     uint8_t stamped[MODEL_INSTANCES]; /* how often an order won LOCK_STAMPED there */
     uint8_t flying;                   /* killed orders with a step that may land: bits */
     uint8_t keyed;                    /* the orders that have changed a key: bits */
-    uint8_t lag : 4;                  /* writes of keys at server 0 that a replica may not have */
+    uint8_t lag : 4;                  /* writes that a replica may not have: 2 bits a master */
     uint8_t down : 4;                 /* the servers of keys that answer no more: bits */
-    uint8_t has_bought;               /* another customer has, since an order's last step */
+    uint8_t has_bought : 1;           /* another customer has, since an order's last step */
+    uint8_t failed : 2;               /* a replica has taken over from the master: bits */
     struct model_flight flight;
     struct model_batch batches[MODEL_ORDERS + 1];
     struct model_unit queued[MODEL_ORDERS + 1]; /* sold from keys; its instance brings it */
@@ -245,6 +247,7 @@ struct model_sale {
     unsigned tokens;   /* the number of tokens that it got */
     int64_t worked_ms; /* of the work that it has begun and not ended */
     bool prolongs;     /* it has given a key more time since its last pause */
+    int part;          /* of the stock in Redis, that it asks */
     char order_id[40], message[MESSAGE_BYTES];
 };
 
@@ -257,9 +260,10 @@ struct model_world {
     void *data; /* for both callbacks */
 
     struct model_state state;
-    struct keys keys;                          /* the product's; also part of the state */
-    struct keys saved;                         /* a copy, while the model tries the future */
-    struct keys before[MODEL_LAG];             /* the keys before their last writes, newest first */
+    struct keys keys;  /* the product's; also part of the state */
+    struct keys saved; /* a copy, while the model tries the future */
+    /* The keys before the last writes of a master, newest first. */
+    struct keys before[KEYS_PARTS][MODEL_LAG];
     bool is_lost;                              /* the reply of the current step is lost */
     bool is_dropped;                           /* the request of the current step is lost */
     int mover;                                 /* the order that makes the step; -1: none */
@@ -279,6 +283,18 @@ struct model_world {
 static inline size_t model_state_size(const struct model_setup *setup) {
     return setup->options.is_cart ? sizeof(struct model_state)
                                   : offsetof(struct model_state, seconds);
+}
+/* The parts of the stock in Redis, each with a master. Row n is of part n modulo their number. A
+ * sale that asks for replicas has a cluster. */
+static inline int model_parts(const struct model_setup *setup) {
+    const bool asks = setup->masters == 0 && setup->strategy != NULL &&
+                      (setup->strategy->takes & TAKES_ACK) != 0 && setup->options.replicas > 0;
+
+    return (setup->masters > 1 || asks) && setup->options.shards > 1 ? KEYS_PARTS : 1;
+}
+/* The writes of a master that its replica may not have. */
+static inline int model_lag(const struct model_state *state, int part) {
+    return state->lag >> 2 * part & 3;
 }
 static inline struct model_sale *model_of(struct sale *sale) {
     return (struct model_sale *)(void *)sale;

@@ -15,6 +15,7 @@ static bool has_seen_enough(void *data, const struct exploration *so_far) {
 }
 
 static int machines; /* 0: one machine */
+static int masters;
 
 static bool is_violated(const char *text, int instances, unsigned faults) {
     static struct exploration it;
@@ -30,6 +31,7 @@ static bool is_violated(const char *text, int instances, unsigned faults) {
         .data = view};
     it.setup.instances = instances;
     it.setup.machines = machines;
+    it.setup.masters = masters;
     it.setup.faults = faults;
     assert_int_equal(explore(&it), 0);
     assert_false(view_has_failed(view));
@@ -151,6 +153,18 @@ static void test_a_failover_breaks_only_promises_that_the_ledger_does_not_have(v
     assert_row("prewarm,ack=ledger", 2, SURVIVES(CRASH), true);
 }
 
+static void test_on_a_cluster_a_replica_or_the_ledger_keeps_a_promise(void **state) {
+    masters = 2;
+    assert_row("prewarm", 2, 0, true);
+    assert_row("prewarm", 2, SURVIVES(CRASH), true);
+    assert_row("prewarm", 2, SURVIVES(FAILOVER), false);
+    assert_row("prewarm,ack=ledger", 2, SURVIVES(FAILOVER), true);
+    masters = 0;
+    assert_row("prewarm,replicas=1", 2, SURVIVES(FAILOVER), true);
+    assert_row("prewarm,replicas=1", 2, SURVIVES(CRASH), true);
+    assert_row("prewarm,replicas=1", 2, SURVIVES(LOST_REPLY), true);
+}
+
 /* A write lands up to 7 s after its sender's death, so a TTL must outlast that. With a lease the
  * store does not write if the lease could expire before the answer. */
 static void test_a_short_ttl_survives_no_crash_but_a_lease_does(void **state) {
@@ -185,6 +199,7 @@ int main(void) {
         cmocka_unit_test(test_a_fence_survives_all),
         cmocka_unit_test(test_a_lease_that_all_replicas_have_survives_a_failover),
         cmocka_unit_test(test_a_failover_breaks_only_promises_that_the_ledger_does_not_have),
+        cmocka_unit_test(test_on_a_cluster_a_replica_or_the_ledger_keeps_a_promise),
         cmocka_unit_test(test_a_short_ttl_survives_no_crash_but_a_lease_does),
         cmocka_unit_test(test_a_count_that_rises_again_deceives_only_a_guard_by_count),
         cmocka_unit_test(test_units_are_stranded_where_nobody_looks),

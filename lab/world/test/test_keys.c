@@ -29,12 +29,12 @@ static void test_rows_without_room_are_refused(void **state) {
     struct stock_row row = {.first_unit = 1, .available = 1};
     struct loaded_unit taken;
 
-    segments_open(&keys.segments, &set);
+    segments_open(&keys.segments[0], &set);
     for (int i = 0; i < SEGMENTS_AHEAD; i++, set.last = row.shard++)
-        assert_int_equal(segments_load(&keys.segments, &set, &row), OUTCOME_OK);
-    assert_int_equal(segments_load(&keys.segments, &set, &row), OUTCOME_BUSY);
-    assert_int_equal(segments_take(&keys.segments, 0, true, 1000, &taken), OUTCOME_OK);
-    assert_int_equal(segments_load(&keys.segments, &set, &row), OUTCOME_OK);
+        assert_int_equal(segments_load(&keys.segments[0], &set, &row), OUTCOME_OK);
+    assert_int_equal(segments_load(&keys.segments[0], &set, &row), OUTCOME_BUSY);
+    assert_int_equal(segments_take(&keys.segments[0], 0, true, 1000, &taken), OUTCOME_OK);
+    assert_int_equal(segments_load(&keys.segments[0], &set, &row), OUTCOME_OK);
 }
 
 /* The value has no room, so the key must not appear without it. */
@@ -77,7 +77,7 @@ static void test_servers_share_nothing(void **state) {
     }
     keys_lose(&keys, 1);
     assert_false(keys_are_at(&keys, 1));
-    keys_go_back(&keys, &old);
+    keys_go_back(&keys, &old, 0);
     assert_null(keys_find(&keys, 0, "k"));
     assert_non_null(keys_find(&keys, 2, "k"));
 }
