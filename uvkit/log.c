@@ -139,12 +139,13 @@ static void log_pass_on(enum log_level level, const char *message, const char *p
 }
 
 void log_write(enum log_level level, const char *message, const char *pairs, ...) {
-    char formatted[LINE_BYTES] = "";
+    char formatted[LINE_BYTES];
     int saved_errno = errno;
     va_list args;
 
     if (config.sink == NULL && (config.service == NULL || level < config.least))
         return;
+    formatted[0] = '\0';
     if (pairs != NULL) {
         va_start(args, pairs);
         (void)vsnprintf(formatted, sizeof formatted, pairs, args);

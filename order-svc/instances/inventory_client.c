@@ -403,9 +403,10 @@ void inventory_reserve(struct inventory *inventory, const char *order_id, const 
     uint64_t tried = 0;
     bool is_answered;
 
-    *answer = not_tried;
-    if (instance == NULL)
+    if (instance == NULL) {
+        *answer = not_tried;
         return;
+    }
     instance->calls++;
     is_answered = inventory_groups_await(&inventory->groups, instance->client, &order, answer);
     instance->calls--;

@@ -15,7 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEAD_BYTES 256 /* of the status line and our own headers, which need about 160 at most */
+#define HEAD_BYTES  256  /* of the status line and our own headers, which need about 160 at most */
+#define REPLY_BYTES 2048 /* a reply up to this size is one piece */
+#define SPARE_BYTES (64 * 1024)
+#define CHUNK_LINE  (2 * sizeof(size_t) + 2)
 
 static const char out_of_memory[] =
     "{\"error\":\"out_of_memory\",\"message\":\"the server is short of memory\"}";
@@ -116,6 +119,15 @@ static void inbound_socket_on_unsent(uv_idle_t *sending) {
     (void)sending;
 }
 
+/* One connection after another uses the same large buffer: to let it grow anew for each costs page
+ * faults. */
+static void swap_outputs(struct http_server *server, struct http_inbound *inbound) {
+    struct buffer output = inbound->output;
+
+    inbound->output = server->output;
+    server->output = output;
+}
+
 static void http_inbound_queue(struct http_inbound *inbound, uv_buf_t *bufs, unsigned count) {
     struct http_server *server = inbound->server;
 
@@ -123,6 +135,8 @@ static void http_inbound_queue(struct http_inbound *inbound, uv_buf_t *bufs, uns
         return;
     if (!inbound->is_unsent) {
         inbound->is_unsent = true;
+        if (inbound->output.capacity == 0)
+            swap_outputs(server, inbound);
         TAILQ_INSERT_TAIL(&server->unsent, inbound, unsent);
         (void)uv_idle_start(&server->sending,
                             inbound_socket_on_unsent); /* fails only without one */
@@ -139,6 +153,9 @@ static void send_output(struct http_inbound *inbound) {
 
     inbound->is_unsent = false;
     http_inbound_send(inbound, &buf, 1);
+    inbound->output.length = 0;
+    if (inbound->server->output.capacity == 0 && inbound->output.capacity <= SPARE_BYTES)
+        swap_outputs(inbound->server, inbound);
     buffer_reset(&inbound->output);
     if (inbound->state != CLOSED)
         inbound->on_written(inbound);
@@ -262,11 +279,24 @@ static char *write_head(char head[HEAD_BYTES], const struct http_exchange *excha
     return stpcpy(to, connection_line(exchange));
 }
 
+/* For the kernel a write of one piece is cheaper than one of several. */
+static void send_together(struct http_inbound *inbound, const uv_buf_t *bufs, unsigned count) {
+    char bytes[REPLY_BYTES], *to = bytes;
+    uv_buf_t buf;
+
+    for (unsigned i = 0; i < count; i++)
+        if (bufs[i].len > 0)
+            to = mempcpy(to, bufs[i].base, bufs[i].len);
+    buf = uv_buf_init(bytes, (unsigned)(to - bytes));
+    http_inbound_send(inbound, &buf, 1);
+}
+
 /* `body` NULL: there is none, or it follows. */
 static void send_reply(struct http_exchange *exchange, int status, const char *body,
                        size_t length) {
     char head[HEAD_BYTES];
     const char *end = write_head(head, exchange, status, length);
+    const unsigned count = exchange->is_head || status == 204 || body == NULL ? 3 : 4;
     uv_buf_t bufs[4];
 
     assert(end < head + sizeof head);
@@ -274,8 +304,12 @@ static void send_reply(struct http_exchange *exchange, int status, const char *b
     bufs[1] = uv_buf_init(exchange->reply_headers.bytes, (unsigned)exchange->reply_headers.length);
     bufs[2] = uv_buf_init((char[]){'\r', '\n'}, 2);
     bufs[3] = uv_buf_init((char *)(uintptr_t)body, (unsigned)length); /* only read */
-    (exchange->is_chunked ? http_inbound_queue : http_inbound_send)(
-        exchange->inbound, bufs, exchange->is_head || status == 204 || body == NULL ? 3 : 4);
+    if (exchange->is_chunked)
+        http_inbound_queue(exchange->inbound, bufs, count);
+    else if (bufs[0].len + bufs[1].len + bufs[2].len + (count == 4 ? length : 0) <= REPLY_BYTES)
+        send_together(exchange->inbound, bufs, count);
+    else
+        http_inbound_send(exchange->inbound, bufs, count);
 }
 
 /* False: memory for a header was short, and the reply says so. */
@@ -333,13 +367,26 @@ bool http_reply_chunked(struct http_exchange *exchange, int status, const char *
     return true;
 }
 
+/* The size of a chunk, in hex digits, with its CRLF. Returns the length. */
+static unsigned write_chunk_size(char line[CHUNK_LINE], size_t length) {
+    static const char digits[] = "0123456789abcdef";
+    unsigned places = 1;
+
+    while (length >> 4 * places != 0 && places < 2 * sizeof length)
+        places++;
+    for (unsigned i = 0; i < places; i++)
+        line[i] = digits[length >> 4 * (places - 1 - i) & 0xf];
+    memcpy(line + places, "\r\n", 2);
+    return places + 2;
+}
+
 void http_reply_chunk(struct http_exchange *exchange, const char *bytes, size_t length) {
-    char size[24];
+    char size[CHUNK_LINE];
     uv_buf_t bufs[3];
 
     assert(exchange->is_chunked || exchange->is_stream);
     assert(length > 0);
-    bufs[0] = uv_buf_init(size, (unsigned)snprintf(size, sizeof size, "%zx\r\n", length));
+    bufs[0] = uv_buf_init(size, write_chunk_size(size, length));
     bufs[1] = uv_buf_init((char *)(uintptr_t)bytes, (unsigned)length); /* only read */
     bufs[2] = uv_buf_init((char[]){'\r', '\n'}, 2);
     if (exchange->is_chunked)

@@ -100,25 +100,25 @@ const char *http_request_id(const struct http_exchange *exchange) {
     return given != NULL && is_sane_id(given) ? given : exchange->id;
 }
 
-/* Control characters become spaces, so that no value starts a line of its own. */
-static bool append_clean(struct buffer *buffer, const char *text) {
-    size_t from = buffer->length;
-
-    if (!buffer_append_text(buffer, text))
-        return false;
-    for (; from < buffer->length; from++)
-        if ((unsigned char)buffer->bytes[from] < ' ' || buffer->bytes[from] == 0x7f)
-            buffer->bytes[from] = ' ';
-    return true;
+/* Control characters become spaces, so that no value starts a line of its own. Without a branch for
+ * each character: the compiler takes many at once. */
+static void http_request_clean(char *text, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        text[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i];
 }
 
+/* Names are our own. */
 void http_reply_header(struct http_exchange *exchange, const char *name, const char *value) {
     struct buffer *headers = &exchange->reply_headers;
+    const size_t length = strlen(value);
 
     assert(!exchange->is_replied);
-    if (!append_clean(headers, name) || !buffer_append_text(headers, ": ") ||
-        !append_clean(headers, value) || !buffer_append_text(headers, "\r\n"))
+    if (!buffer_append_text(headers, name) || !buffer_append(headers, ": ", 2) ||
+        !buffer_append(headers, value, length) || !buffer_append(headers, "\r\n", 2)) {
         exchange->has_lost_header = true;
+        return;
+    }
+    http_request_clean(headers->bytes + headers->length - 2 - length, length);
 }
 
 /* ---- Its body as a JSON object, or a refusal that names the mistake */
@@ -210,8 +210,10 @@ static bool is_ours(const struct http_server_options *options, char *host) {
 static bool is_ours_of(const struct http_exchange *exchange, const char *text, size_t length) {
     char host[HOST_BYTES];
 
-    return snprintf(host, sizeof host, "%.*s", (int)length, text) < HOST_BYTES &&
-           is_ours(&exchange->inbound->server->options, host);
+    if (length >= sizeof host)
+        return false;
+    *(char *)mempcpy(host, text, length) = '\0';
+    return is_ours(&exchange->inbound->server->options, host);
 }
 
 /* A target such as http://host/path names the host, too, and overrides the Host header: RFC 9112,

@@ -373,6 +373,7 @@ static void http_server_on_handle_closed(uv_handle_t *handle) {
     if (--server->open_handles > 0)
         return;
     assert(LIST_EMPTY(&server->inbounds));
+    buffer_free(&server->output);
     free(server->spare);
     free(server);
     cb(data);

@@ -103,6 +103,7 @@ struct http_server {
     TAILQ_HEAD(http_inbounds, http_inbound) waiting, unsent;
     uint64_t turns;             /* of the loop */
     struct http_inbound *spare; /* for accepting one connection without memory */
+    struct buffer output;       /* spare: the last one that a connection has sent */
     uint64_t accepted;
     unsigned accepted_this_turn;
     int64_t swept_ms; /* time of the last sweep */

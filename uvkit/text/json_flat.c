@@ -109,9 +109,12 @@ static bool json_flat_read_value(struct reader *reader) {
 
 /* -1: no member has this name. */
 static int json_flat_find(const struct json_flat *flat, const char *name) {
-    for (unsigned i = 0; i < flat->count; i++)
-        if (strcmp(flat->bytes + flat->members[i].name, name) == 0)
+    for (unsigned i = 0; i < flat->count; i++) {
+        const char *found = flat->bytes + flat->members[i].name;
+
+        if (*found == *name && strcmp(found, name) == 0)
             return (int)i;
+    }
     return -1;
 }
 
