@@ -102,11 +102,11 @@ def bench_orders(stack):
                 ratio(f"the same / pgbench with its best number of clients, {clients}", ours, best, 0.9)])
 
 
-def report_cpu(spec, parts):
+def report_cpu(spec, parts, goal=50):
     """The median of rounds, each with the CPU microseconds of each part for an order."""
     parts = sorted(parts, key=lambda part: sum(part.values()))[len(parts) // 2]
     us, told = sum(parts.values()), ", ".join(f"{name} {us:.0f}" for name, us in parts.items())
-    return report(f"CPU per order under {spec}", f"{us:.0f} us ({told})", "at most 50 us", us <= 50)
+    return report(f"CPU per order under {spec}", f"{us:.0f} us ({told})", f"at most {goal} us", us <= goal)
 
 
 def bench_batched(stack):
@@ -116,9 +116,9 @@ def bench_batched(stack):
         rounds.append((*rate_and_cpu_us(stack, product, BUSY), pgbench_rate(stack, clients)))
     ours, parts, best = zip(*rounds)
     rate = statistics.median(ours)
-    return all([ratio(f"batched through order-svc, {BUSY} in flight / pgbench with its best number of clients, {clients}", ours, best, 4),
+    return all([ratio(f"batched through order-svc, {BUSY} in flight / pgbench with its best number of clients, {clients}", ours, best, 10),
                 report("batched, the rate itself", f"{rate:,.0f} a second", "at least 31,000 on a quiet machine", rate >= 31000),
-                report_cpu("batched", parts)])
+                report_cpu("batched", parts, 36)])
 
 
 def bench_prewarm(stack):
