@@ -26,9 +26,10 @@ void order_groups_init(struct order_groups *groups, uv_loop_t *loop, struct pg_p
 /* Nothing may be under way. */
 void order_groups_free(struct order_groups *groups);
 
-/* In a fiber: record an order. `is_new`: its unit was sold by this very call. `*is_repeat`: an order with this id was there before, and is
- * unchanged. NOT_SENT when its turn has not come by `deadline_ms`. Its statement has until the last
- * deadline of its orders. `message` is set unless it returns OK. */
+/* In a fiber: record an order. `is_new`: its unit was sold by this very call. `*is_repeat`: an order
+ * with this id was there before, and is unchanged. NOT_SENT when its turn has not come by
+ * `deadline_ms`. Its statement has until the last deadline of its orders. `message` is set unless it
+ * returns OK. */
 enum pg_status order_groups_insert(struct order_groups *groups, const struct order *order,
                                    bool is_new, int64_t deadline_ms, bool *is_repeat,
                                    char message[PG_MESSAGE_BYTES]);

@@ -30,8 +30,8 @@ struct order_insert {
 
 /* Record orders by one statement: all of them if it returns OK, and none if the server refused or
  * it was not sent. `message` then holds for all. OK fills in `is_repeat` of each, and no other
- * member. Of several orders with one id the first is recorded. It is cheaper if all are `is_new`. `text` is the caller's buffer for
- * the parameters of the statement. */
+ * member. Of several orders with one id the first is recorded. It is cheaper if all are `is_new`.
+ * `text` is the caller's buffer for the parameters of the statement. */
 enum pg_status order_insert_all(struct pg_pool *pool, struct order_insert *const *inserts,
                                 unsigned count, int64_t deadline_ms, struct buffer *text,
                                 char message[PG_MESSAGE_BYTES]);
