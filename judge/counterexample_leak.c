@@ -122,7 +122,7 @@ static const struct ledger_row *tell_plainest(struct counterexample *example,
                            "Unit %" PRId64 " came back for sale; but an order has it, or it came "
                            "back twice: a contradiction.",
                            leak->doubled_unit);
-    else if (leak->untaken > 0 && !judge->is_keyless)
+    else if (leak->untaken > 0 && !judge->is_keyless && !judge->is_loaded)
         counterexample_say(example,
                            "Unit %" PRId64 " came back; but an order with a key is "
                            "never given back: a contradiction.",
@@ -131,9 +131,9 @@ static const struct ledger_row *tell_plainest(struct counterexample *example,
         counterexample_say(
             example,
             "Unit %" PRId64 " came back; but too few requests can have given a unit back: "
-            "such a request was sent in time, and was told busy, an error or nothing: a "
-            "contradiction.",
-            leak->back_unit);
+            "such a request was sent in time, and was %s: a contradiction.",
+            leak->back_unit,
+            judge->is_loaded ? "not told sold out" : "told busy, an error or nothing");
     return leak->row != NULL ? leak->row : leak->unbalanced_row;
 }
 

@@ -441,8 +441,14 @@ bool judge_may_undo(const struct judge *judge, const struct record *record) {
             record->outcome == RECORD_FAILED);
 }
 
+bool judge_may_have_two(const struct judge *judge, const struct record *record) {
+    return judge->is_loaded && record->sent_ns > 0 && record->outcome != RECORD_SOLD_OUT;
+}
+
 /* A key with one request and a sale gave no unit back. */
 static bool may_have_returned(const struct judge *judge) {
+    if (judge->is_loaded)
+        return true;
     for (size_t i = 0; i < judge->purchase_count; i++) {
         const struct purchase *purchase = &judge->purchases[i];
 
@@ -504,6 +510,8 @@ int judge_open(struct judge *judge) {
     drop_names(judge);
     if (seat_nameless(judge) != 0)
         return -1;
+    for (size_t i = 0; i < judge->row_count; i++)
+        judge->is_loaded |= judge->rows[i].is_loaded;
     judge->may_have_returned = may_have_returned(judge);
     return 0;
 }

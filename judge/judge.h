@@ -134,6 +134,7 @@ struct judge {
     struct ledger_row whole;       /* in place of stock rows when there are none */
     const struct ledger_row *rows; /* at least one, by shard */
     size_t row_count;
+    bool is_loaded;         /* a row is */
     bool may_have_returned; /* a request may have given a unit back */
     int64_t empty_promises; /* replies of yes that name no order, beyond the orders that are left */
 
@@ -181,6 +182,9 @@ enum sale_kind judge_sale_kind(const struct judge *judge, const struct ledger_sa
 /* Whether a request may have taken a unit and given it back. order-svc does not answer yes then,
  * and it never gives back an order with a key: a repeat may be recording it. */
 bool judge_may_undo(const struct judge *judge, const struct record *record);
+/* Whether it may have got two units of loaded stock. order-svc asks the other instance if the first
+ * one is slow, and Redis may sell to both. The ledger takes one unit, and the other one comes back. */
+bool judge_may_have_two(const struct judge *judge, const struct record *record);
 
 #define JUDGE_UNIT 32
 /* "unit 57"; "a unit" if the sales have no unit numbers. Returns `text`. */

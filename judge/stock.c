@@ -200,6 +200,10 @@ static bool is_open(const struct purchase *purchase) {
            (purchase->yes == NULL && purchase->sale == NULL && purchase->is_unknown);
 }
 
+static void add_undone(struct rows *rows, const struct record *record) {
+    rows->open.undone_ns[rows->open.undone_count++] = record->sent_ns;
+}
+
 /* Each request may have given a unit back, except one: the request that took the unit of its
  * key, or that may have taken a unit without a row or made a nameless sale. */
 static void open_requests(struct rows *rows, const struct purchase *purchase) {
@@ -213,10 +217,12 @@ static void open_requests(struct rows *rows, const struct purchase *purchase) {
     for (size_t i = purchase->count; i-- > 0;) {
         const struct record *record = purchase->requests[i];
 
+        if (judge_may_have_two(rows->judge, record))
+            add_undone(rows, record);
         if (!judge_may_undo(rows->judge, record))
             continue;
         if (!is_one_spoken_for)
-            rows->open.undone_ns[rows->open.undone_count++] = record->sent_ns;
+            add_undone(rows, record);
         is_one_spoken_for = false;
     }
 }
@@ -492,7 +498,8 @@ static int allocate(struct rows *rows) {
     rows->ops = calloc(ops, sizeof *rows->ops);
     rows->sales = calloc(ops, sizeof *rows->sales);
     rows->open.unknown_ns = calloc(unknown * (size_t)judge->most + 1, sizeof(int64_t));
-    rows->open.undone_ns = calloc(judge->request_count + 1, sizeof *rows->open.undone_ns);
+    rows->open.undone_ns =
+        calloc((judge->is_loaded ? 2 : 1) * judge->request_count + 1, sizeof(int64_t));
     return rows->first != NULL && rows->after != NULL && rows->ghosts != NULL &&
                    rows->rows != NULL && rows->answers != NULL && rows->ops != NULL &&
                    rows->sales != NULL && rows->open.unknown_ns != NULL &&

@@ -50,6 +50,7 @@ struct ledger_row {
     int64_t shard, first_unit, initial;
     int64_t available;     /* units that were never sold */
     bool returns_to_count; /* a unit that came back may be sold with any number remaining */
+    bool is_loaded;        /* Redis sold it: an order may have got a second unit, which came back */
 };
 
 /* A row of the table returned_unit, or a unit that came back to the count: an order took it,

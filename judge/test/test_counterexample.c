@@ -283,7 +283,7 @@ static void test_a_key_with_an_unknown_outcome_is_open_at_its_end(void **state) 
 }
 
 static void test_a_shard_is_named_where_there_are_several(void **state) {
-    static struct ledger_row rows[2] = {{0, 1, 5, 5, false}, {1, 6, 5, 5, false}};
+    static struct ledger_row rows[2] = {{0, 1, 5, 5, false, false}, {1, 6, 5, 5, false, false}};
 
     ledger.rows = rows;
     ledger.row_count = 2;
@@ -306,7 +306,7 @@ static void test_a_valid_round_has_none(void **state) {
 
 /* Only the sums show it, so no order is named. */
 static void test_a_leak_of_a_shard_is_of_it(void **state) {
-    static struct ledger_row rows[] = {{0, 1, 5, 5, false}, {1, 6, 5, 7, false}};
+    static struct ledger_row rows[] = {{0, 1, 5, 5, false, false}, {1, 6, 5, 7, false, false}};
 
     ledger.rows = rows;
     ledger.row_count = 2;

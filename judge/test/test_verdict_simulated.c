@@ -32,6 +32,19 @@ static void test_no_correct_sale_is_violated(void **state) {
     assert_in_range(kinds[VERDICT_INCONCLUSIVE], RUNS / 20, RUNS); /* interrupted */
 }
 
+/* Nor if it sells loaded stock. */
+static void test_no_correct_sale_of_loaded_stock_is_violated(void **state) {
+    for (uint64_t seed = 1; seed <= 3 * RUNS; seed++) {
+        struct simulated_shop shop = simulated_shop(seed);
+
+        shop.is_loaded = true;
+        shop.returns_to_count = false;
+        simulate(seed, &shop);
+        simulated_judge();
+        assert_no_anomaly(seed);
+    }
+}
+
 /* Neither under clocks that are up to 50 ms apart. */
 static void test_no_correct_sale_is_violated_by_the_clocks_of_several_machines(void **state) {
     for (uint64_t seed = 1; seed <= 3 * RUNS; seed++) {
@@ -308,7 +321,8 @@ static bool compare_one(uint64_t seed, struct tally *tally) {
     shop.items = 1;
     shop.shards = seed / 36 % 2 == 0 ? 1 : 2;
     shop.units = shop.shards == 1 ? 4 : 5;
-    shop.requests = shop.returns_to_count ? 6 : 8;
+    shop.is_loaded = !shop.is_keyless && seed / 72 % 2 > 0;
+    shop.requests = shop.returns_to_count || shop.is_loaded ? 6 : 8;
     simulate(seed, &shop);
     for (int64_t changes = pick(0, 2); changes > 0; changes--) {
         spoil();
@@ -346,6 +360,7 @@ static void test_the_verdict_agrees_with_a_search_through_all_orders(void **stat
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_correct_sale_is_violated),
+        cmocka_unit_test(test_no_correct_sale_of_loaded_stock_is_violated),
         cmocka_unit_test(test_no_correct_sale_is_violated_by_the_clocks_of_several_machines),
         cmocka_unit_test(test_counts_accuse_no_correct_sale),
         cmocka_unit_test(test_counts_find_an_oversell_a_leak_and_a_ghost),

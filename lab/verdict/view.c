@@ -323,7 +323,8 @@ static void fill_stock(struct view *view, const struct model_world *world,
                                 .first_unit = row->first_unit,
                                 .initial = row->initial,
                                 .available = row->available - end->in_count[i],
-                                .returns_to_count = world->setup.options.returns_to_count};
+                                .returns_to_count = world->setup.options.returns_to_count,
+                                .is_loaded = row->loaded != 0};
         ledger->available += view->rows[0][i].available;
     }
     for (size_t i = 0; i < end->returned_count; i++)

@@ -321,7 +321,8 @@ static int take_rows(const struct pg_query *query, struct ledger *ledger) {
             (struct ledger_row){.shard = pg_int(query, row, 0),
                                 .first_unit = pg_int(query, row, 1),
                                 .available = pg_int(query, row, 2),
-                                .returns_to_count = pg_text(query, row, 3)[0] == 't'};
+                                .returns_to_count = pg_text(query, row, 3)[0] == 't',
+                                .is_loaded = pg_text(query, row, 4)[0] != '\0'};
     return ledger->rows != NULL ? 0 : -1;
 }
 

@@ -167,6 +167,7 @@ static const struct history_field row[] = {
     AMOUNT(struct ledger_row, "initial", initial),
     AMOUNT(struct ledger_row, "available", available),
     OPTIONAL(struct ledger_row, FLAG, "returns_to_count", returns_to_count),
+    OPTIONAL(struct ledger_row, FLAG, "is_loaded", is_loaded),
     END,
 };
 

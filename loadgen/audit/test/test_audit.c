@@ -146,8 +146,8 @@ static void test_units_that_returned_to_the_count_are_returned(void) {
     struct ledger ledger;
 
     create_product();
-    add("INSERT INTO stock (product_id, shard, first_unit, available, returns_to_count)"
-        " VALUES ('%s', 0, 1, 2, true) -- %s");
+    add("INSERT INTO stock (product_id, shard, first_unit, available, returns_to_count, loaded_into)"
+        " VALUES ('%s', 0, 1, 2, true, 'a data set') -- %s");
     add("INSERT INTO stock_place (product_id, shard, place, unit) VALUES ('%s', 0, 1, 3),"
         " ('%s', 0, 2, 2)");
     add("INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"
@@ -158,6 +158,7 @@ static void test_units_that_returned_to_the_count_are_returned(void) {
     assert_int_equal(ledger.units, 1);
     assert_int_equal(ledger.rows[0].available, 1);
     assert_true(ledger.rows[0].returns_to_count);
+    assert_true(ledger.rows[0].is_loaded);
     assert_int_equal(ledger.returned_count, 1);
     assert_int_equal(ledger.returned_units[0].unit, 3);
     ledger_free(&ledger);

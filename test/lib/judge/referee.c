@@ -104,8 +104,8 @@ struct op {
     const struct ledger_sale *sale;
 };
 
-/* A request without a key and without an order in its reply: it may have taken a unit and given
- * it back, or it has a sale without an answer. */
+/* A request without a key and without an order in its reply, or any of loaded stock: it may have
+ * taken a unit and given it back. Or it has a sale without an answer. */
 struct taker {
     int64_t from_ns;
     bool may_keep; /* its outcome is unknown */
@@ -147,6 +147,11 @@ static void add_sale_op(uint32_t item, const struct ledger_sale *sale) {
         add_op(OP_SALE, from_ns, to_ns, sale);
 }
 
+static void add_taker(const struct record *record, bool may_keep) {
+    assert_in_range(play.taker_count, 0, REFEREE_OPS - 1);
+    play.takers[play.taker_count++] = (struct taker){record->sent_ns, may_keep};
+}
+
 static void add_request(const struct record *record) {
     const bool is_unknown = record->outcome == RECORD_UNKNOWN;
 
@@ -154,11 +159,11 @@ static void add_request(const struct record *record) {
         return;
     if (record->outcome == RECORD_SOLD_OUT)
         add_op(OP_REFUSAL, record->sent_ns, record->received_ns, NULL);
-    if (!sim.is_keyless ||
-        (!is_unknown && record->outcome != RECORD_BUSY && record->outcome != RECORD_FAILED))
-        return;
-    assert_in_range(play.taker_count, 0, REFEREE_OPS - 1);
-    play.takers[play.taker_count++] = (struct taker){record->sent_ns, is_unknown};
+    if (sim.is_loaded && record->outcome != RECORD_SOLD_OUT)
+        add_taker(record, false);
+    if (sim.is_keyless &&
+        (is_unknown || record->outcome == RECORD_BUSY || record->outcome == RECORD_FAILED))
+        add_taker(record, is_unknown);
 }
 
 static void collect(uint32_t item) {

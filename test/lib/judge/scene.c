@@ -17,7 +17,7 @@ static void set_rows(int64_t count) {
 
 /* All is sold from one row. Units that come back go to its count, or are sold by number. */
 static void keep_count(int64_t available, bool returns_to_count) {
-    rows[0] = (struct ledger_row){0, 1, ledger.initial, available, returns_to_count};
+    rows[0] = (struct ledger_row){0, 1, ledger.initial, available, returns_to_count, false};
     ledger.rows = rows;
     ledger.row_count = 1;
     ledger.available = available;
@@ -66,7 +66,8 @@ static bool set_flag(const char *name) {
     } flags[] = {{"keyless", &judged.is_keyless},
                  {"interrupted", &judged.is_interrupted},
                  {"aborted", &judged.is_aborted},
-                 {"restless", &judged.is_restless}};
+                 {"restless", &judged.is_restless},
+                 {"loaded", &rows[0].is_loaded}};
 
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if (strcmp(flags[i].name, name) == 0)

@@ -15,6 +15,7 @@
  *   count=7        one row sells all, has 7 left, and units return to its count; list=7: they
  *                  return to the list
  *   keyless        a flag of struct verdict_case
+ *   loaded         Redis sold the first row; it comes after list=
  * The word of a request or a row may continue with
  *   %10:01:02.123456  written at this time of the day; it comes last
  *   @1-2           sent after 1 ms, answered after 2 (else request i: i + 0.1 ms to i + 3 ms)

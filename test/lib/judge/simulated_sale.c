@@ -11,8 +11,9 @@ struct ask {
     int64_t now;        /* the time of its next step */
     int64_t gives_up;   /* when its client stops waiting */
     enum ask_state state;
-    int first, looked; /* its first shard, and the number of shards tried */
-    bool is_seller;    /* this very request took the unit */
+    int first, looked;             /* its first shard, and the number of shards tried */
+    bool is_seller;                /* this very request took the unit */
+    struct ledger_returned second; /* it took this one, too; unit 0: none */
 };
 
 struct simulated_sale sim;
@@ -174,6 +175,22 @@ static void take(const struct ask *ask, struct ledger_row *row) {
     }
 }
 
+/* The other instance asks another row for the same order. */
+static void take_second(struct ask *ask) {
+    struct ledger_row *row = &sim.rows[ask->record->item][pick(0, sim.shards - 1)];
+
+    if (row->available > 0)
+        ask->second = (struct ledger_returned){row->shard, row->first_unit + --row->available};
+}
+
+static void give_second_back(struct ask *ask) {
+    const uint32_t item = ask->record->item;
+
+    if (ask->second.unit > 0)
+        sim.returned[item][sim.ledgers[item].returned_count++] = ask->second;
+    ask->second.unit = 0;
+}
+
 static void look(struct ask *ask) {
     const uint32_t item = ask->record->item;
     struct ledger_row *row = &sim.rows[item][(ask->first + ask->looked) % sim.shards];
@@ -186,6 +203,8 @@ static void look(struct ask *ask) {
         ask->looked++;
     } else {
         take(ask, row);
+        if (sim.is_loaded && one_in(4))
+            take_second(ask);
         ask->state = ASK_SOLD;
         ask->is_seller = true;
     }
@@ -233,6 +252,7 @@ static void record_sale(struct ask *ask, const struct ledger_sale *sale) {
 static void finish(struct ask *ask) {
     struct ledger_sale *sale = sale_of(ask->record->item, ask->id);
 
+    give_second_back(ask);
     if (run.shop.is_faulty && ask->is_seller && one_in(20)) {
         note(ask, sale->instance, "crash", 0);
         lose(ask);
@@ -282,7 +302,8 @@ static void begin_item(uint32_t item) {
     for (int s = 0; s < sim.shards; s++) {
         int64_t units = pick(0, 1 + units_most / sim.shards / sim.items);
 
-        sim.rows[item][s] = (struct ledger_row){s, first, units, units, run.shop.returns_to_count};
+        sim.rows[item][s] = (struct ledger_row){
+            s, first, units, units, run.shop.returns_to_count, run.shop.is_loaded};
         first += units;
     }
     ledger->initial = first - 1;
@@ -436,10 +457,11 @@ static void begin(uint64_t seed, const struct simulated_shop *shop) {
     run.pace = one_in(2) ? pick(1, 3) : pick(20, 2000);
     run.count = (size_t)pick(2, shop->requests > 0 ? shop->requests : REQUESTS);
     sim.is_keyless = shop->is_keyless;
+    sim.is_loaded = shop->is_loaded;
     sim.items = shop->items > 0 ? shop->items : (int)pick(1, ITEMS);
     sim.shards = shop->shards > 0 ? shop->shards : (int)pick(1, SHARDS);
     sim.shards = shop->returns_to_count ? 1 : sim.shards;
-    sim.cut = shop->is_losing && one_in(8) ? pick(1, 40 * run.pace) : CUT_NONE;
+    sim.cut = shop->is_losing && !shop->is_loaded && one_in(8) ? pick(1, 40 * run.pace) : CUT_NONE;
     sim.event_list = (struct event_list){0, sim.events};
     sim.recorder->count = sim.recorder->ended = sim.recorder->answered = run.count;
     sim.recorder->instance_count = 0;

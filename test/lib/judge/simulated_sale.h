@@ -25,6 +25,7 @@ struct simulated_shop {
     bool is_faulty;        /* instances crash and stand still, with events */
     bool is_keyless;       /* no request has a key, and sales are undone */
     bool returns_to_count; /* units come back to the count; there is one row */
+    bool is_loaded;        /* an order sometimes gets a second unit, which comes back by number */
     int items, shards;     /* 0: random */
     int workers;           /* the second one sometimes sends late */
     int requests, units;   /* the most of all products; 0: REQUESTS, and 24 units */
@@ -34,6 +35,7 @@ struct simulated_shop {
 struct simulated_sale {
     int items, shards;
     bool is_keyless;           /* its requests may have given units back */
+    bool is_loaded;            /* the same of each that was not told sold out */
     int64_t cut;               /* when the run was interrupted and its ledgers read; or CUT_NONE */
     struct recorder *recorder; /* of the test, with room for ROOM */
     struct ledger ledgers[ITEMS];

@@ -5,7 +5,7 @@
 #include "own_folder.h"
 
 struct written written = {.product = {.id = "01900000-0000-7000-8000-000000000001"},
-                          .row = {0, 1, 10, 8, false}};
+                          .row = {0, 1, 10, 8, false, true}};
 
 static void fill_options(void) {
     static char given[] = "none,redis,ttl=2s", name[] = "a \"name\" \xff",
