@@ -371,21 +371,20 @@ static void on_time_to_look(uv_timer_t *timer) {
         pending->is_looking = false;
 }
 
-/* The note of the order stays: it may have other orders. Its sale is then brought again, without
- * effect. */
 enum outcome pending_bring(struct pending *pending, const char *order_id, struct why *why) {
     struct segment_keys keys = keys_of(pending, "", why);
     struct segment_parts list;
     enum outcome outcome = segment_redis_parts(&keys, &list);
 
     for (size_t i = 0; i < list.count && outcome == OUTCOME_OK; i++) {
-        struct segment_sale sale = {.outcome = OUTCOME_OK};
-        struct segment_note note = {.sales = &sale};
+        struct segment_notes notes;
 
         keys.tag = list.tags[i];
-        outcome = segment_redis_find(&keys, order_id, &note);
-        if (outcome == OUTCOME_OK && note.count > 0)
-            outcome = bring_run(pending, &keys, &note, 0, 1);
+        outcome = segment_redis_find(&keys, order_id, &notes);
+        if (outcome == OUTCOME_OK)
+            outcome = pending_bring_notes(pending, &keys, &notes);
+        free(notes.notes);
+        free(notes.sales);
     }
     free(list.tags);
     return outcome;

@@ -46,7 +46,8 @@ void pending_add(struct pending *pending, const struct pending_sale *sale);
  * UNKNOWN, soon after `deadline_ms` at the latest; then the sale is brought later. */
 enum outcome pending_write(struct pending *pending, const struct pending_sale *sale,
                            int64_t deadline_ms, struct why *why);
-/* In a fiber: if any product has a note of this order, write it now. OK; BUSY, UNKNOWN, FAILED. */
+/* In a fiber: if a product has a note with this order, write its sales now, and have Redis delete it.
+ * OK; BUSY, UNKNOWN, FAILED. */
 enum outcome pending_bring(struct pending *pending, const char *order_id, struct why *why);
 
 #endif

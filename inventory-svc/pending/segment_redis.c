@@ -347,17 +347,16 @@ enum outcome segment_redis_take(const struct segment_keys *keys, const char *ins
 
 /* ---- Notes */
 
-/* Read "<row> <first unit> <units before>", and the rest. False when the text is something else. */
-static bool read_place(struct segment_note *note, int64_t *last_unit, const char *text,
-                       const char **rest) {
+/* Read "<row> <first unit> <units before>". False when the text is something else. */
+static bool read_place(struct segment_note *note, int64_t *last_unit, const char *text) {
     int64_t first = 0, before = 0;
     int used = 0;
 
     if (sscanf(text, "%d %" SCNd64 " %" SCNd64 "%n", &note->shard, &first, &before, &used) != 3 ||
-        note->shard < 0 || first < 1 || before < 1 || before > INT64_MAX - first)
+        text[used] != '\0' || note->shard < 0 || first < 1 || before < 1 ||
+        before > INT64_MAX - first)
         return false;
     *last_unit = first + before - 1;
-    *rest = text + used;
     return true;
 }
 
@@ -374,12 +373,11 @@ static void warn_of_note(const char *id, const char *text) {
 
 /* Read the orders of a note behind the sales that are read already. `fields` are its four texts. */
 static bool read_note(struct segment_note *note, const char *const fields[4]) {
-    const char *rest, *orders = fields[3];
+    const char *orders = fields[3];
     const size_t length = strlen(orders);
     int64_t unit;
 
-    if (!read_place(note, &unit, fields[1], &rest) || *rest != '\0' ||
-        length % UUID_TEXT != UUID_TEXT - 1)
+    if (!read_place(note, &unit, fields[1]) || length % UUID_TEXT != UUID_TEXT - 1)
         return false;
     text_copy(note->id, sizeof note->id, fields[0]);
     text_copy(note->instance, sizeof note->instance, fields[2]);
@@ -435,29 +433,13 @@ enum outcome segment_redis_read(const struct segment_keys *keys, int64_t age_ms,
     return segment_run(keys, &pending_read_notes, &asking);
 }
 
-static int take_note(const redisReply *reply, void *data) {
-    struct segment_note *note = data;
-    const char *instance;
-
-    if (reply->type != REDIS_REPLY_STRING)
-        return 0;
-    if (!read_place(note, &note->sales->unit, reply->str, &instance) || *instance != ' ') {
-        warn_of_note(note->sales->order_id, reply->str);
-        return -1;
-    }
-    text_copy(note->instance, sizeof note->instance, instance + 1);
-    note->count = 1;
-    return 0;
-}
-
 enum outcome segment_redis_find(const struct segment_keys *keys, const char *order_id,
-                                struct segment_note *note) {
+                                struct segment_notes *notes) {
     struct asking asking = {.routed.call = {.argc = ARGS + 1, .argv = {[ARGS] = order_id}},
-                            .take = take_note,
-                            .data = note};
+                            .take = take_notes,
+                            .data = notes};
 
-    *note = (struct segment_note){.sales = note->sales};
-    text_copy(note->sales->order_id, UUID_TEXT, order_id);
+    *notes = (struct segment_notes){.count = 0};
     return segment_run(keys, &pending_find_order, &asking);
 }
 

@@ -100,10 +100,10 @@ struct segment_notes {
 /* Read the oldest notes of a product that are `age_ms` old, or older: `most` at most. */
 enum outcome segment_redis_read(const struct segment_keys *keys, int64_t age_ms, size_t most,
                                 struct segment_notes *notes);
-/* Find the sale of this order, even if the ledger has it. OK, and note->count is 1 or 0. The id
- * stays empty, and note->sales is the caller's, for one. */
+/* Find the notes with this order. If Redis remembers it without one, the id of its note is 0-0. The
+ * ledger may have it. The caller frees both arrays, here too. */
 enum outcome segment_redis_find(const struct segment_keys *keys, const char *order_id,
-                                struct segment_note *note);
+                                struct segment_notes *notes);
 
 /* The ledger has the sales of all these notes. */
 struct segment_forget {

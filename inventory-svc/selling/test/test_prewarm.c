@@ -264,6 +264,27 @@ static void test_a_note_that_two_bring_is_one_sale(void **state) {
     assert_int_equal(ask("SELECT count(*) FROM returned_unit WHERE product_id = '%s'", id), 0);
 }
 
+/* Redis has sold to one of two orders twice, and the ledger has none of it. */
+static void test_an_order_is_brought_with_all_of_its_notes(void **state) {
+    const char *id = make_product("prewarm,shards=1", 5);
+    char *order = buyers[0].order_id, both[2 * UUID_TEXT];
+    size_t count = 1;
+
+    (void)snprintf(order, UUID_TEXT, "%s", new_id());
+    (void)snprintf(both, sizeof both, "%s %s", order, new_id());
+    (void)show(id);
+    (void)own_redis_do(&own, "HSET sale:{%s}:stock left 2", id);
+    (void)own_redis_do(&own, "XADD sale:{%s}:stock:notes * at %s by other orders %s", id, "0 1 5",
+                       both);
+    (void)own_redis_do(&own, "XADD sale:{%s}:stock:notes * at %s by other orders %s", id, "0 1 3",
+                       order);
+    assert_int_equal(show(id).pending, 3);
+    in_fiber(bring, &count);
+    assert_int_equal(show(id).pending, 0);
+    expect_units(id, 2, ANY);
+    assert_int_equal(ask("SELECT count(*) FROM returned_unit WHERE product_id = '%s'", id), 1);
+}
+
 /* For example, a product of a database that was made anew. */
 static void test_a_product_that_is_gone_holds_up_no_other(void **state) {
     size_t count = 1;
@@ -594,6 +615,7 @@ int main(void) {
         TEST(test_a_unit_that_is_none_is_not_sold),
         TEST(test_an_order_that_was_cancelled_does_not_come_back),
         TEST(test_a_note_that_two_bring_is_one_sale),
+        TEST(test_an_order_is_brought_with_all_of_its_notes),
         TEST(test_a_product_that_is_gone_holds_up_no_other),
         TEST(test_a_unit_that_redis_sells_twice_is_written_once),
         TEST(test_a_redis_that_lost_its_data_sells_only_rows_that_it_never_had),
