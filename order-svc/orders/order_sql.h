@@ -8,6 +8,7 @@
 #include "pg.h"
 #include "uuid.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 
 struct order {
@@ -42,9 +43,9 @@ bool order_can_insert(struct pg_pool *pool, int64_t deadline_ms, char why[PG_MES
 enum pg_status order_find(struct pg_pool *pool, const char *order_id, int64_t deadline_ms,
                           struct order *order, bool *is_found, char message[PG_MESSAGE_BYTES]);
 
-/* Find the ids, of a JSON array, that are not orders yet. Their ids as {"order_ids": [...]}, which
- * the caller frees; NULL for none. */
-enum pg_status order_find_missing(struct pg_pool *pool, const char *order_ids_json,
+/* Find the ids, of an array, that are not orders yet. Their ids as {"order_ids": [...]}, which the
+ * caller frees; NULL for none. NOT_SENT if one of the array is no UUID. */
+enum pg_status order_find_missing(struct pg_pool *pool, const json_t *order_ids,
                                   int64_t deadline_ms, char **missing_json,
                                   char message[PG_MESSAGE_BYTES]);
 /* Record all of these reservations that have no order yet. They are JSON from inventory-svc's

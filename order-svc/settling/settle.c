@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE    500
+#define PAGE    1000 /* the most that inventory-svc lists, and confirms by one call */
 #define STEP_MS 2000 /* for each query or call, so that it does not delay stopping for longer */
 
 /* A reservation may come so far behind the cursor: sql/audit.sql allows clocks the same. */
@@ -52,21 +52,17 @@ static int64_t settle_due_ms(const struct settle *settle) {
     return clock_now_ms() + settle->step_ms;
 }
 
-/* The list of an answer as text, which the caller frees; or NULL with `message`. */
-static char *list_text(const struct inventory_answer *answer, const char *name,
+/* The list of an answer; or NULL with `message`. */
+static json_t *list_of(const struct inventory_answer *answer, const char *name,
                        char message[PG_MESSAGE_BYTES]) {
-    const json_t *list = json_object_get(answer->body, name);
-    char *text = NULL;
+    json_t *list = json_object_get(answer->body, name);
 
-    if (answer->outcome == HTTP_CALL_ANSWERED && answer->status == 200 && json_is_array(list)) {
-        text = json_dumps(list, JSON_COMPACT);
-        (void)snprintf(message, PG_MESSAGE_BYTES, "out of memory");
-    } else {
-        (void)snprintf(
-            message, PG_MESSAGE_BYTES, "no list of %s: status %d %.110s", name, answer->status,
-            answer->message[0] != '\0' ? answer->message : inventory_text(answer, "message"));
-    }
-    return text;
+    if (answer->outcome == HTTP_CALL_ANSWERED && answer->status == 200 && json_is_array(list))
+        return list;
+    (void)snprintf(
+        message, PG_MESSAGE_BYTES, "no list of %s: status %d %.110s", name, answer->status,
+        answer->message[0] != '\0' ? answer->message : inventory_text(answer, "message"));
+    return NULL;
 }
 
 /* Take the ids of an order that was asked for. */
@@ -107,13 +103,16 @@ static int settle_check(json_t *list, const char *order_ids, char message[PG_MES
 static int confirm(struct settle *settle, const char *order_ids, char message[PG_MESSAGE_BYTES]) {
     enum pg_status status = PG_NOT_SENT;
     struct inventory_answer answer;
-    char *confirmed;
+    json_t *list;
+    char *confirmed = NULL;
 
     inventory_call(settle->inventory, "POST", "/reservations/confirmations", NULL, order_ids,
                    settle_due_ms(settle), &answer);
-    confirmed = settle_check(json_object_get(answer.body, "reservations"), order_ids, message) == 0
-                    ? list_text(&answer, "reservations", message)
-                    : NULL;
+    list = list_of(&answer, "reservations", message);
+    if (list != NULL && settle_check(list, order_ids, message) == 0) {
+        (void)snprintf(message, PG_MESSAGE_BYTES, "out of memory");
+        confirmed = json_dumps(list, JSON_COMPACT);
+    }
     json_decref(answer.body);
     if (confirmed != NULL)
         status = order_settle(settle->pool, confirmed, settle_due_ms(settle), on_settled, message);
@@ -122,7 +121,7 @@ static int confirm(struct settle *settle, const char *order_ids, char message[PG
 }
 
 /* Record the missing orders of one page. -1 with `message`. */
-static int record_page(struct settle *settle, const char *order_ids,
+static int record_page(struct settle *settle, const json_t *order_ids,
                        char message[PG_MESSAGE_BYTES]) {
     char *missing;
     int code = 0;
@@ -156,8 +155,9 @@ static bool is_cursor(const char *text) {
 static int settle_page(struct settle *settle, struct settlement *at, int overlap_ms,
                        char message[PG_MESSAGE_BYTES]) {
     struct inventory_answer answer;
-    char target[512], *order_ids;
+    char target[512];
     const char *next;
+    const json_t *order_ids;
     int count = -1;
 
     (void)snprintf(target, sizeof target,
@@ -165,9 +165,9 @@ static int settle_page(struct settle *settle, struct settlement *at, int overlap
                    "&overlap_ms=%d&older_than_ms=%" PRId64 "&limit=%d",
                    at->cursor, at->since_ms, overlap_ms, settle->after_ms, PAGE);
     inventory_call(settle->inventory, "GET", target, NULL, NULL, settle_due_ms(settle), &answer);
-    order_ids = list_text(&answer, "order_ids", message);
+    order_ids = list_of(&answer, "order_ids", message);
     next = inventory_text(&answer, "next");
-    if (order_ids != NULL && strcmp(order_ids, "[]") == 0) {
+    if (order_ids != NULL && json_array_size(order_ids) == 0) {
         count = 0;
     } else if (order_ids != NULL &&
                (!is_cursor(next) || (overlap_ms == 0 && strcmp(next, at->cursor) == 0))) {
@@ -175,9 +175,8 @@ static int settle_page(struct settle *settle, struct settlement *at, int overlap
     } else if (order_ids != NULL && record_page(settle, order_ids, message) == 0 &&
                settlement_write(settle->pool, next, settle_due_ms(settle), message) == PG_OK) {
         text_copy(at->cursor, sizeof at->cursor, next);
-        count = (int)json_array_size(json_object_get(answer.body, "order_ids"));
+        count = (int)json_array_size(order_ids);
     }
-    free(order_ids);
     json_decref(answer.body);
     return count;
 }

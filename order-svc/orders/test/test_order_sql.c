@@ -156,6 +156,41 @@ static void test_a_page_adds_the_orders_that_are_missing(void *arg) {
                         "00000000-0000-7000-8000-000000000002 2 0 9.90 inventory-9");
 }
 
+static char *missing_of(const json_t *ids) {
+    char *missing = NULL;
+
+    assert_int_equal(order_find_missing(fixture.pool, ids, soon(), &missing, why), PG_OK);
+    return missing;
+}
+
+/* Of ids that order-svc made, and of customers' own keys, one each is an order. */
+static void test_ids_of_all_kinds_are_found_and_missed(void *arg) {
+    static const char *const sought[] = {
+        "ffb0b2a8-7f00-4000-8000-000000000003", "0190b2a8-7f00-7000-8000-000000000001",
+        "0190b2a8-7f00-7000-8000-000000000002", "00b0b2a8-7f00-4000-8000-000000000004"};
+    struct order own = bamboo;
+    json_t *ids = json_pack("[s,s,s,s]", sought[0], sought[1], sought[2], sought[3]);
+    bool is_repeat;
+    char *missing;
+
+    (void)strcpy(own.order_id, sought[0]);
+    assert_int_equal(insert(&bamboo, soon(), &is_repeat), PG_OK);
+    assert_int_equal(insert(&own, soon(), &is_repeat), PG_OK);
+    missing = missing_of(ids);
+    assert_null(strstr(missing, sought[0]));
+    assert_null(strstr(missing, sought[1]));
+    assert_non_null(strstr(missing, sought[2]));
+    assert_non_null(strstr(missing, sought[3]));
+    free(missing);
+    assert_int_equal(json_array_remove(ids, 2), 0);
+    assert_int_equal(json_array_remove(ids, 2), 0);
+    assert_null(missing_of(ids));
+    assert_int_equal(json_array_append_new(ids, json_string("x")), 0);
+    assert_int_equal(order_find_missing(fixture.pool, ids, soon(), &missing, why), PG_NOT_SENT);
+    assert_non_null(strstr(why, "UUID"));
+    json_decref(ids);
+}
+
 static void test_a_page_that_is_no_page_is_rejected(void *arg) {
     assert_int_equal(order_settle(fixture.pool, "[{\"order_id\":\"x\"}]", soon(), on_settled, why),
                      PG_REJECTED);
@@ -247,6 +282,7 @@ int main(void) {
         TEST(test_what_the_database_rejects_has_a_reason_and_no_effect),
         TEST(test_what_is_too_late_is_not_sent),
         TEST(test_a_page_adds_the_orders_that_are_missing),
+        TEST(test_ids_of_all_kinds_are_found_and_missed),
         TEST(test_a_page_that_is_no_page_is_rejected),
         TEST(test_the_cursor_is_empty_at_first_and_then_the_written_one),
         TEST(test_a_cursor_that_was_deleted_is_an_error),

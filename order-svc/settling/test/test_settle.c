@@ -232,17 +232,17 @@ static void test_after_a_failure_the_overlap_is_read(void **state) {
 
 /* An order must never be left out: if a page fails, all pages after it fail, too. */
 static void test_the_cursor_stays_before_a_page_that_failed(void **state) {
-    run_sql("ALTER TABLE orders ADD CONSTRAINT none CHECK (unit <> 700)");
-    peer->reservations = 1200;
+    run_sql("ALTER TABLE orders ADD CONSTRAINT none CHECK (unit <> 1700)");
+    peer->reservations = 2200;
     start();
     WAIT_FOR(&fixture.loop, settle.failure[0] != '\0');
     if (strstr(settle.failure, "none") == NULL)
         fail_msg("%s", settle.failure);
-    assert_string_equal(cursor(), "500");
-    assert_int_equal(count_orders(), 500);
+    assert_string_equal(cursor(), "1000");
+    assert_int_equal(count_orders(), 1000);
     run_sql("ALTER TABLE orders DROP CONSTRAINT none");
-    wait_for_cursor("1200");
-    assert_int_equal(count_orders(), 1200);
+    wait_for_cursor("2200");
+    assert_int_equal(count_orders(), 2200);
     stop();
 }
 
@@ -302,8 +302,8 @@ static void test_a_stop_waits_for_the_page_under_way(void **state) {
     assert_int_equal(fixture.open, open);
     peer_let_go(peer);
     WAIT_FOR(&fixture.loop, fixture.open < open);
-    assert_int_equal(count_orders(), 500); /* of that page alone */
-    assert_string_equal(cursor(), "500");
+    assert_int_equal(count_orders(), 1000); /* of that page alone */
+    assert_string_equal(cursor(), "1000");
 }
 
 static void test_a_stop_before_the_first_pass_and_a_second_stop(void **state) {
