@@ -68,10 +68,10 @@ static void write_sent(char text[PART_TEXT], const struct buyer *buyer) {
 }
 
 static const struct record *example_told(const struct purchase *purchase) {
-    for (size_t i = 0; i < purchase->count && purchase->yes == NULL; i++)
-        if (purchase->requests[i]->outcome == RECORD_UNKNOWN)
-            return purchase->requests[i];
-    return purchase->yes != NULL ? purchase->yes : purchase->requests[0];
+    for (size_t i = 0; i < purchase->count && purchase->yes == 0; i++)
+        if (purchase_request(purchase, i)->outcome == RECORD_UNKNOWN)
+            return purchase_request(purchase, i);
+    return purchase->yes > 0 ? purchase_yes(purchase) : purchase_request(purchase, 0);
 }
 
 /* When the reply that counts arrived; LINEAR_NEVER: there was none. */
@@ -88,10 +88,11 @@ static void write_answered(char text[PART_TEXT], const struct buyer *buyer,
 
     if (purchase == NULL)
         text[0] = '\0';
-    else if (purchase->yes == NULL)
+    else if (purchase->yes == 0)
         snprintf(text, PART_TEXT, ", %s", record_outcome_text(example_told(purchase)->outcome));
-    else if (strcmp(purchase->id, sale->order_id) != 0 && buyer->answered_ns == LINEAR_NEVER)
-        snprintf(text, PART_TEXT, ", answered with order %s", purchase->id);
+    else if (strcmp(purchase_id(purchase), sale->order_id) != 0 &&
+             buyer->answered_ns == LINEAR_NEVER)
+        snprintf(text, PART_TEXT, ", answered with order %s", purchase_id(purchase));
     else
         snprintf(text, PART_TEXT, ", answered %.6f s",
                  example_in_seconds(purchase_answered_ns(purchase)));
@@ -99,17 +100,17 @@ static void write_answered(char text[PART_TEXT], const struct buyer *buyer,
 
 void counterexample_tell_sale(struct counterexample *example, const struct judge *judge,
                               const struct ledger_sale *sale) {
-    const struct buyer *buyer = judge_buyer(judge, sale);
+    const struct buyer buyer = judge_buyer(judge, sale);
     const char name = (char)('A' + example->ops);
     char sent[PART_TEXT], answered[PART_TEXT], row[40] = "", did[2 * PART_TEXT], unit[JUDGE_UNIT];
     char clock[LEDGER_TIME];
     struct counterexample_op *op =
-        example_add_op(example, sale->order_id, buyer->sent_ns, answered_ns(buyer));
+        example_add_op(example, sale->order_id, buyer.sent_ns, answered_ns(&buyer));
 
     snprintf(op->instance, sizeof op->instance, "%s", ledger_instance(sale));
     op->ledger_us = sale->at_us;
-    write_sent(sent, buyer);
-    write_answered(answered, buyer, sale);
+    write_sent(sent, &buyer);
+    write_answered(answered, &buyer, sale);
     if (judge->row_count > 1)
         snprintf(row, sizeof row, " in shard %" PRId32, sale->shard);
     if (!judge->ledger->is_unnumbered && judge_sale_kind(judge, sale) == SALE_COUNTED)
@@ -291,7 +292,7 @@ static void tell_reads(struct counterexample *example, const struct judge *judge
                        const struct ledger_sale *a, const struct ledger_sale *b) {
     const char one = example_name(example, a->order_id), other = example_name(example, b->order_id);
 
-    if (judge_buyer(judge, a)->answered_ns < judge_buyer(judge, b)->sent_ns)
+    if (judge_buyer(judge, a).answered_ns < judge_buyer(judge, b).sent_ns)
         counterexample_say(example,
                            "%c was sent after %c had been answered. %c had left %" PRId64
                            ", and %c read %" PRId64 ", so both sold unit %" PRId64 ".",
@@ -322,8 +323,8 @@ static const struct overlap *find_overlap(const struct judge *judge, const struc
 /* A is the sale that wrote first, unless it was sent after the other one had been answered. */
 static void tell_twins(struct counterexample *example, const struct judge *judge,
                        const struct pair *pair) {
-    bool is_turned = judge_buyer(judge, pair->sales[1])->answered_ns <
-                     judge_buyer(judge, pair->sales[0])->sent_ns;
+    bool is_turned =
+        judge_buyer(judge, pair->sales[1]).answered_ns < judge_buyer(judge, pair->sales[0]).sent_ns;
     const struct ledger_sale *a = pair->sales[is_turned], *b = pair->sales[!is_turned];
     const struct overlap *overlap = find_overlap(judge, pair);
     const int64_t unit = a->unit > b->unit ? a->unit : b->unit; /* the first that both have */
@@ -478,22 +479,24 @@ static void tell_yes(struct counterexample *example, const struct judge *judge,
 /* Another customer has the order that A was told, or the order is not that of A's key. */
 static void tell_other(struct counterexample *example, const struct judge *judge,
                        const struct purchase *purchase) {
-    const struct purchase *owner = judge_find(judge, purchase->id);
+    const struct purchase *owner = judge_find(judge, purchase_id(purchase));
 
     if (owner != NULL && owner != purchase)
         counterexample_say(
             example, "Another customer, with the key %s, has the same order: a contradiction.",
-            record_key(owner->requests[0]));
+            purchase_key(owner));
     else
         counterexample_say(
             example,
             "A was the answer to the key %s, but an order's id is its key: a contradiction.",
-            record_key(purchase->requests[0]));
+            purchase_key(purchase));
 }
 
 static void tell_ghost(struct counterexample *example, const struct judge *judge) {
     const struct purchase *purchase = judge->ghost;
     const struct record *told = purchase != NULL ? example_told(purchase) : NULL;
+    const struct ledger_sale *sale = purchase != NULL ? purchase_sale(purchase) : NULL;
+    const struct ledger_order *order = purchase != NULL ? judge_order(judge, purchase) : NULL;
 
     if (purchase == NULL && judge->empty_promises > 0)
         counterexample_say(example,
@@ -502,26 +505,26 @@ static void tell_ghost(struct counterexample *example, const struct judge *judge
                            judge->empty_promises);
     if (purchase == NULL)
         return;
-    example->shard = purchase->sale != NULL ? purchase->sale->shard : 0;
-    if (purchase->yes != NULL)
+    example->shard = sale != NULL ? sale->shard : 0;
+    if (purchase->yes > 0)
         tell_yes(example, judge, told);
     else
-        example_tell_outcome(example, told, purchase->id);
-    if (purchase->sale == NULL)
+        example_tell_outcome(example, told, purchase_id(purchase));
+    if (sale == NULL)
         counterexample_say(example, "The ledger has no sale of that order%s: a contradiction.",
-                           purchase->order != NULL ? ", though the order is recorded" : "");
-    else if (purchase->yes != NULL && purchase->sale->unit != told->unit &&
+                           order != NULL ? ", though the order is recorded" : "");
+    else if (purchase->yes > 0 && sale->unit != told->unit &&
              (told->unit != -1 || !judge->is_shop_named))
         counterexample_say(example, "The ledger says that A has unit %" PRId64 ": a contradiction.",
-                           purchase->sale->unit);
-    else if (purchase->order == NULL)
+                           sale->unit);
+    else if (order == NULL)
         counterexample_say(example,
                            "The unit was taken, and no order was recorded: a contradiction.");
-    else if (purchase->order->unit != purchase->sale->unit)
+    else if (order->unit != sale->unit)
         counterexample_say(example,
                            "The order is recorded for unit %" PRId64
                            ", and the ledger says %" PRId64 ": a contradiction.",
-                           purchase->order->unit, purchase->sale->unit);
+                           order->unit, sale->unit);
     else
         tell_other(example, judge, purchase);
 }
@@ -535,10 +538,11 @@ static void tell_orphan(struct counterexample *example, const struct judge *judg
         example->shard = sale->shard;
         counterexample_tell_sale(example, judge, sale);
     } else {
-        example_tell_outcome(example, judge->orphan->requests[0], judge->orphan->id);
+        example_tell_outcome(example, purchase_request(judge->orphan, 0),
+                             purchase_id(judge->orphan));
     }
     if (judge->denial != NULL)
-        example_tell_outcome(example, judge->denial, record_key(judge->orphan->requests[0]));
+        example_tell_outcome(example, judge->denial, purchase_key(judge->orphan));
     if (is_unasked)
         counterexample_say(example,
                            "Each request without an answer was sent after that unit was gone, or "
@@ -573,7 +577,7 @@ static void tell_pair_of_key(struct counterexample *example, const struct judge 
 
 static void tell_duplicate(struct counterexample *example, const struct judge *judge) {
     const struct purchase *purchase = judge->duplicate;
-    const struct ledger_sale *own = NULL;
+    const struct ledger_sale *own, *sale;
     const char *key;
 
     if (judge->same_key[0] != NULL)
@@ -581,15 +585,16 @@ static void tell_duplicate(struct counterexample *example, const struct judge *j
                          judge->same_key[0]->key);
     if (purchase == NULL || judge->same_key[0] != NULL)
         return;
-    key = record_key(purchase->requests[0]);
+    key = purchase_key(purchase);
     own = ledger_find_sale(judge->ledger, key);
-    example->shard = purchase->sale != NULL ? purchase->sale->shard : 0;
-    if (own != NULL && purchase->sale != NULL && own != purchase->sale) {
-        tell_pair_of_key(example, judge, own, purchase->sale, key);
+    sale = purchase_sale(purchase);
+    example->shard = sale != NULL ? sale->shard : 0;
+    if (own != NULL && sale != NULL && own != sale) {
+        tell_pair_of_key(example, judge, own, sale, key);
         return;
     }
     assert(judge->other_yes != NULL);
-    tell_yes(example, judge, purchase->yes);
+    tell_yes(example, judge, purchase_yes(purchase));
     tell_yes(example, judge, judge->other_yes);
     counterexample_say(
         example, "Both replies are to the key %s, but one key buys one unit: a contradiction.",

@@ -15,11 +15,13 @@
 /* ---- a purchase */
 
 const struct record *purchase_seller(const struct purchase *purchase) {
-    for (size_t i = 0; i < purchase->count; i++)
-        if (purchase->requests[i]->outcome == RECORD_SOLD ||
-            purchase->requests[i]->outcome == RECORD_UNKNOWN)
-            return purchase->requests[i];
-    return purchase->requests[0];
+    for (size_t i = 0; i < purchase->count; i++) {
+        const struct record *record = purchase_request(purchase, i);
+
+        if (record->outcome == RECORD_SOLD || record->outcome == RECORD_UNKNOWN)
+            return record;
+    }
+    return purchase_request(purchase, 0);
 }
 
 int64_t purchase_sent_ns(const struct purchase *purchase) {
@@ -30,8 +32,20 @@ int64_t purchase_sent_ns(const struct purchase *purchase) {
 
 /* ---- finding */
 
+const struct record *judge_next(const struct judge *judge, struct judge_walk *walk) {
+    const struct purchase *purchase = &judge->purchases[walk->purchase];
+
+    if (walk->purchase == judge->purchase_count)
+        return NULL;
+    if (walk->request + 1 < purchase->count)
+        return purchase_request(purchase, walk->request++);
+    walk->purchase++;
+    walk->request = 0;
+    return purchase_request(purchase, purchase->count - 1);
+}
+
 static int compare_key(const void *key, const void *purchase) {
-    return strcmp(key, record_key(((const struct purchase *)purchase)->requests[0]));
+    return strcmp(key, purchase_key(purchase));
 }
 
 static int compare_shard(const void *shard, const void *row) {
@@ -75,22 +89,15 @@ const struct purchase *judge_find(const struct judge *judge, const char *id) {
                                                                 : purchase;
 }
 
-const struct buyer *judge_buyer(const struct judge *judge, const struct ledger_sale *sale) {
-    size_t place = (size_t)(sale - judge->ledger->sales);
-
-    assert(place < judge->ledger->sale_count);
-    return &judge->buyers[place];
-}
-
 const struct ledger_row *judge_row(const struct judge *judge, int64_t shard) {
     return bsearch(&shard, judge->rows, judge->row_count, sizeof *judge->rows, compare_shard);
 }
 
 /* ---- the judge's indexes */
 
-static int by_time(const void *a, const void *b) {
-    const struct ledger_sale *x = *(const struct ledger_sale *const *)a;
-    const struct ledger_sale *y = *(const struct ledger_sale *const *)b;
+static int by_time(const void *a, const void *b, void *sales) {
+    const struct ledger_sale *x = (const struct ledger_sale *)sales + *(const uint32_t *)a;
+    const struct ledger_sale *y = (const struct ledger_sale *)sales + *(const uint32_t *)b;
 
     if (x->at_us != y->at_us)
         return x->at_us < y->at_us ? -1 : 1;
@@ -99,23 +106,25 @@ static int by_time(const void *a, const void *b) {
 
 struct sale_of_unit {
     int64_t unit; /* the first member: sorted_sort() sorts by it */
-    const struct ledger_sale *sale;
+    uint32_t sale;
 };
 
 /* By unit, then time, then id. */
-static int sort_by_unit(const struct ledger_sale **sales, size_t count) {
+static int sort_by_unit(struct judge *judge) {
+    const size_t count = judge->ledger->sale_count;
+    struct ledger_sale *sales = judge->ledger->sales;
     struct sale_of_unit *entries = malloc((count + 1) * sizeof *entries);
 
     if (entries == NULL)
         return -1;
     for (size_t i = 0; i < count; i++)
-        entries[i] = (struct sale_of_unit){sales[i]->unit, sales[i]};
+        entries[i] = (struct sale_of_unit){sales[i].unit, (uint32_t)i};
     sorted_sort(entries, count, sizeof *entries);
     for (size_t i = 0, end; i < count; i = end) {
         for (end = i; end < count && entries[end].unit == entries[i].unit; end++)
-            sales[end] = entries[end].sale;
+            judge->by_unit[end] = entries[end].sale;
         if (end > i + 1)
-            qsort(&sales[i], end - i, sizeof *sales, by_time);
+            qsort_r(&judge->by_unit[i], end - i, sizeof *judge->by_unit, by_time, sales);
     }
     free(entries);
     return 0;
@@ -132,11 +141,18 @@ static int index_keys(struct judge *judge) {
     return judge->by_key != NULL ? ids_sort(judge->by_key, judge->key_count) : -1;
 }
 
-static void find_order(const struct judge *judge, struct purchase *purchase) {
+const struct ledger_order *judge_order(const struct judge *judge, const struct purchase *purchase) {
+    if (!purchase->has_order)
+        return NULL;
     if (!judge->is_mirrored)
-        purchase->order = ledger_find_order(judge->ledger, purchase->id);
-    else if (purchase->sale != NULL)
-        purchase->order = &judge->ledger->orders[purchase->sale - judge->ledger->sales];
+        return ledger_find_order(judge->ledger, purchase_id(purchase));
+    return purchase->has_sale ? &judge->ledger->orders[purchase->bought.sale - judge->ledger->sales]
+                              : NULL;
+}
+
+static void give_sale(struct purchase *purchase, const struct ledger_sale *sale) {
+    purchase->bought.sale = sale;
+    purchase->has_sale = true;
 }
 
 /* The orders that replies name: names and sales are in the same order. */
@@ -157,8 +173,8 @@ static void join_names(struct judge *judge) {
         while (next < ledger->sale_count && strcmp(ledger->sales[next].order_id, id) < 0)
             next++;
         if (next < ledger->sale_count && strcmp(ledger->sales[next].order_id, id) == 0 &&
-            strcmp(purchase->id, id) == 0)
-            purchase->sale = &ledger->sales[next];
+            strcmp(purchase_id(purchase), id) == 0)
+            give_sale(purchase, &ledger->sales[next]);
     }
 }
 
@@ -170,25 +186,22 @@ static void join_keys(struct judge *judge) {
 
     for (size_t i = 0; i < judge->purchase_count; i++) {
         struct purchase *purchase = &judge->purchases[i];
-        const char *key = record_key(purchase->requests[0]);
+        const char *key = purchase_key(purchase);
 
         while (next < ledger->sale_count && strcmp(ledger->sales[next].order_id, key) < 0)
             next++;
-        if (purchase->sale == NULL && judge->are_keys_ids && next < ledger->sale_count &&
-            strcmp(purchase->id, ledger->sales[next].order_id) == 0)
-            purchase->sale = &ledger->sales[next];
+        if (!purchase->has_sale && judge->are_keys_ids && next < ledger->sale_count &&
+            strcmp(purchase->bought.id, ledger->sales[next].order_id) == 0)
+            give_sale(purchase, &ledger->sales[next]);
         while (next_key < judge->key_count && strcmp(judge->by_key[next_key].id, key) < 0)
             next_key++;
-        if (purchase->sale == NULL && judge->key_count > 0 &&
-            (purchase->yes == NULL || record_order_id(purchase->yes)[0] == '\0')) {
+        if (!purchase->has_sale && judge->key_count > 0 &&
+            (purchase->yes == 0 || record_order_id(purchase_yes(purchase))[0] == '\0')) {
             purchase->is_named = true;
-            if (next_key < judge->key_count && strcmp(judge->by_key[next_key].id, key) == 0) {
-                purchase->sale = judge->by_key[next_key].row;
-                purchase->id = purchase->sale->order_id;
-            }
+            if (next_key < judge->key_count && strcmp(judge->by_key[next_key].id, key) == 0)
+                give_sale(purchase, judge->by_key[next_key].row);
         }
-        if (purchase->is_named)
-            find_order(judge, purchase);
+        purchase->has_order = purchase->is_named;
     }
 }
 
@@ -199,15 +212,13 @@ static bool is_mirrored(const struct ledger *ledger) {
     return ledger->sale_count == ledger->order_count;
 }
 
-/* The purchases of a product stand together, and so do their requests. */
+/* The purchases of a product stand together. */
 static void index_purchases(struct judge *judge) {
-    judge->requests = judge->purchase_count > 0 ? judge->purchases[0].requests : NULL;
     for (size_t i = 0; i < judge->purchase_count; i++) {
         struct purchase *purchase = &judge->purchases[i];
 
-        assert(purchase->count > 0 && purchase->requests[0]->item == judge->item);
-        assert(purchase->requests == judge->requests + judge->request_count);
-        assert(i == 0 || compare_key(record_key(purchase[-1].requests[0]), purchase) < 0);
+        assert(purchase->count > 0 && purchase_request(purchase, 0)->item == judge->item);
+        assert(i == 0 || compare_key(purchase_key(&purchase[-1]), purchase) < 0);
         judge->request_count += purchase->count;
         judge->has_matches = judge->has_matches || purchase->is_named;
     }
@@ -224,7 +235,7 @@ static size_t list_named(struct judge *judge, struct ids_entry *entries) {
 
     for (size_t i = 0; i < judge->purchase_count; i++)
         for (size_t k = 0; k < judge->purchases[i].count; k++) {
-            const struct record *record = judge->purchases[i].requests[k];
+            const struct record *record = purchase_request(&judge->purchases[i], k);
 
             if (!names_another(judge, record))
                 continue;
@@ -254,16 +265,16 @@ static int index_sales(struct judge *judge) {
         const struct ledger_sale *sale = &ledger->sales[i];
 
         assert(sale->quantity >= 0);
-        judge->by_unit[i] = sale;
+        judge->by_unit[i] = (uint32_t)i;
         judge->sold += sale->quantity;
         judge->most = number_max(judge->most, sale->quantity);
         judge->is_mixed = judge->is_mixed || sale->quantity != ledger->sales[0].quantity;
     }
-    return judge_has_units(judge) ? sort_by_unit(judge->by_unit, ledger->sale_count) : 0;
+    return judge_has_units(judge) ? sort_by_unit(judge) : 0;
 }
 
 static bool is_answered_with(const struct purchase *purchase, const char *id) {
-    return purchase->yes == NULL || strcmp(purchase->id, id) == 0;
+    return purchase->yes == 0 || strcmp(purchase_id(purchase), id) == 0;
 }
 
 static struct buyer buyer_of(const struct purchase *purchase, const char *id) {
@@ -279,7 +290,7 @@ static int64_t told_at(const struct purchase *purchase, const char *id) {
     int64_t last_ns = LINEAR_NEVER;
 
     for (size_t i = 0; i < purchase->count; i++) {
-        const struct record *record = purchase->requests[i];
+        const struct record *record = purchase_request(purchase, i);
 
         if (record->outcome == RECORD_SOLD && strcmp(record_order_id(record), id) == 0 &&
             (last_ns == LINEAR_NEVER || record->received_ns > last_ns))
@@ -290,7 +301,7 @@ static int64_t told_at(const struct purchase *purchase, const char *id) {
 
 /* How much a purchase that names an order says about its buyer: a yes more than no reply. */
 static int claim_of(const struct purchase *purchase, int64_t told_ns) {
-    return told_ns != LINEAR_NEVER ? 2 : purchase->yes == NULL && purchase->is_unknown;
+    return told_ns != LINEAR_NEVER ? 2 : purchase->yes == 0 && purchase->is_unknown;
 }
 
 /* The buyer of an order that is no request's key: the first of the customers with the best claim to
@@ -317,6 +328,28 @@ static struct buyer told_of(const struct judge *judge, size_t place, const char 
     return buyer;
 }
 
+/* `buyers` has a place and its kind, or 0: no request asked for the sale. The times follow from the
+ * requests, so they need no memory. */
+#define BUYER_ASKED  (UINT32_C(1) << 30) /* the place of a purchase: its key is that of the sale */
+#define BUYER_NAMED  (UINT32_C(2) << 30) /* in `named`: the first purchase that names the order */
+#define BUYER_SEATED (UINT32_C(3) << 30) /* of a purchase: it may have bought the sale */
+#define BUYER_PLACE  (BUYER_ASKED - 1)
+
+struct buyer judge_buyer(const struct judge *judge, const struct ledger_sale *sale) {
+    const uint32_t told = judge->buyers[sale - judge->ledger->sales], place = told & BUYER_PLACE;
+    struct buyer buyer = {NULL, LINEAR_BEFORE, LINEAR_NEVER};
+
+    if (told - place == BUYER_ASKED)
+        buyer = buyer_of(&judge->purchases[place], sale->order_id);
+    else if (told - place == BUYER_NAMED)
+        buyer = told_of(judge, place, sale->order_id);
+    else if (told - place == BUYER_SEATED)
+        buyer.purchase = &judge->purchases[place];
+    if (buyer.answered_ns < buyer.sent_ns) /* of another sale */
+        buyer.answered_ns = LINEAR_NEVER;
+    return buyer;
+}
+
 /* The buyers of sales that tell their key: keys and purchases are in the same order. */
 static void index_key_buyers(struct judge *judge) {
     size_t next = 0;
@@ -330,8 +363,7 @@ static void index_key_buyers(struct judge *judge) {
         while (next < judge->purchase_count && compare_key(key, &judge->purchases[next]) > 0)
             next++;
         if (next < judge->purchase_count && compare_key(key, &judge->purchases[next]) == 0)
-            judge->buyers[sale - judge->ledger->sales] =
-                buyer_of(&judge->purchases[next], sale->order_id);
+            judge->buyers[sale - judge->ledger->sales] = BUYER_ASKED + (uint32_t)next;
     }
 }
 
@@ -342,7 +374,7 @@ static void index_buyers(struct judge *judge) {
     index_key_buyers(judge);
     for (size_t i = 0; i < judge->ledger->sale_count; i++) {
         const char *id = judge->ledger->sales[i].order_id;
-        struct buyer *buyer = &judge->buyers[i];
+        uint32_t *buyer = &judge->buyers[i];
 
         if (i + IDS_AHEAD < judge->ledger->sale_count)
             __builtin_prefetch(judge->ledger->sales[i + IDS_AHEAD].order_id);
@@ -354,11 +386,9 @@ static void index_buyers(struct judge *judge) {
             name++;
         if (judge->are_keys_ids && next < judge->purchase_count &&
             compare_key(id, &judge->purchases[next]) == 0)
-            *buyer = buyer_of(&judge->purchases[next], id);
-        else if (buyer->purchase == NULL)
-            *buyer = told_of(judge, name, id);
-        if (buyer->answered_ns < buyer->sent_ns) /* of another sale */
-            buyer->answered_ns = LINEAR_NEVER;
+            *buyer = BUYER_ASKED + (uint32_t)next;
+        else if (*buyer == 0 && judge_is_named(judge, name, id))
+            *buyer = BUYER_NAMED + (uint32_t)name;
     }
 }
 
@@ -368,13 +398,14 @@ static void index_buyers(struct judge *judge) {
 static void drop_names(struct judge *judge) {
     for (size_t i = 0; i < judge->purchase_count; i++) {
         struct purchase *purchase = &judge->purchases[i];
+        const struct ledger_sale *sale = purchase_sale(purchase);
 
-        if (!judge->is_shop_named || purchase->yes != NULL || purchase->sale == NULL ||
-            judge_buyer(judge, purchase->sale)->purchase == purchase)
+        if (!judge->is_shop_named || purchase->yes > 0 || sale == NULL ||
+            judge_buyer(judge, sale).purchase == purchase)
             continue;
         purchase->is_named = !purchase->is_unknown;
-        purchase->sale = NULL;
-        purchase->order = NULL;
+        purchase->bought.id = sale->order_id;
+        purchase->has_sale = purchase->has_order = false;
     }
 }
 
@@ -384,15 +415,15 @@ static int by_claim(const void *a, const void *b) {
 
     const int64_t sent_x = purchase_sent_ns(x), sent_y = purchase_sent_ns(y);
 
-    if ((x->yes != NULL) != (y->yes != NULL))
-        return x->yes != NULL ? 1 : -1;
+    if ((x->yes > 0) != (y->yes > 0))
+        return x->yes > 0 ? 1 : -1;
     return (sent_x > sent_y) - (sent_x < sent_y);
 }
 
 static bool is_nobodys(const struct purchase *purchase) {
     if (!purchase->is_named)
-        return purchase->is_unknown || purchase->yes != NULL;
-    return purchase->is_unknown && record_is_nameless(purchase->requests[0]);
+        return purchase->is_unknown || purchase->yes > 0;
+    return purchase->is_unknown && record_is_nameless(purchase_request(purchase, 0));
 }
 
 /* A request without a key and without a name in its reply may own any order that no other request asked
@@ -407,7 +438,7 @@ static int seat_nameless(struct judge *judge) {
         return -1;
     for (size_t i = 0; i < judge->purchase_count; i++)
         if (is_nobodys(&judge->purchases[i])) {
-            promises += judge->purchases[i].yes != NULL;
+            promises += judge->purchases[i].yes > 0;
             nameless[count++] = &judge->purchases[i];
         }
     if (count > 1)
@@ -417,17 +448,15 @@ static int seat_nameless(struct judge *judge) {
         const struct ledger_sale *sale = &judge->ledger->sales[i];
         struct purchase *purchase;
 
-        if (judge->buyers[i].purchase != NULL)
+        if (judge->buyers[i] != 0)
             continue;
         judge->empty_promises--;
         if (count == 0)
             continue;
         purchase = nameless[--count];
-        purchase->is_seated = true;
-        purchase->id = sale->order_id;
-        purchase->sale = sale;
-        find_order(judge, purchase);
-        judge->buyers[i] = (struct buyer){purchase, LINEAR_BEFORE, LINEAR_NEVER};
+        purchase->is_seated = purchase->has_order = true;
+        give_sale(purchase, sale);
+        judge->buyers[i] = BUYER_SEATED + (uint32_t)(purchase - judge->purchases);
     }
     free(nameless);
     return 0;
@@ -452,10 +481,10 @@ static bool may_have_returned(const struct judge *judge) {
     for (size_t i = 0; i < judge->purchase_count; i++) {
         const struct purchase *purchase = &judge->purchases[i];
 
-        if (purchase->sale != NULL && purchase->count == 1)
+        if (purchase->has_sale && purchase->count == 1)
             continue;
         for (size_t r = 0; r < purchase->count; r++)
-            if (judge_may_undo(judge, purchase->requests[r]))
+            if (judge_may_undo(judge, purchase_request(purchase, r)))
                 return true;
     }
     return false;
@@ -490,12 +519,13 @@ int judge_open(struct judge *judge) {
     const struct ledger *ledger = judge->ledger;
 
     assert(judge->found != NULL && judge->request_count == 0);
+    assert(judge->purchase_count <= BUYER_PLACE && ledger->sale_count <= BUYER_PLACE);
     judge->whole = (struct ledger_row){
         .first_unit = 1, .initial = ledger->initial, .available = ledger->available};
     judge->rows = ledger->row_count > 0 ? ledger->rows : &judge->whole;
     judge->row_count = ledger->row_count > 0 ? ledger->row_count : 1;
     judge->has_matches = judge->are_keys_ids || ledger->has_keys;
-    judge->by_unit = calloc(ledger->sale_count + 1, sizeof(const struct ledger_sale *));
+    judge->by_unit = calloc(ledger->sale_count + 1, sizeof *judge->by_unit);
     judge->buyers = calloc(ledger->sale_count + 1, sizeof *judge->buyers);
     if (judge->by_unit == NULL || judge->buyers == NULL || index_keys(judge) != 0 ||
         index_sales(judge) != 0)

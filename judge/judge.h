@@ -12,18 +12,47 @@
 #include "linear.h"
 #include "record.h"
 
-/* All requests with one key: an attempt of one customer to buy one unit. */
+#define PURCHASE_PLACES ((UINT32_C(1) << 27) - 1) /* far above the requests of any round */
+
+/* All requests with one key: an attempt of one customer to buy one unit. It is small, because there
+ * are millions. */
 struct purchase {
-    const struct record **requests; /* at least one, in the order of sending */
-    const char *id;                 /* the order that the first yes names, else the key */
-    const struct record *yes;       /* the first yes to arrive, or NULL */
-    const struct ledger_sale *sale; /* of `id`, or NULL */
-    const struct ledger_order *order;
-    uint32_t count;  /* of requests */
-    bool is_unknown; /* the outcome of a request is unknown */
-    bool is_named;   /* `id` is the id of an order */
-    bool is_seated;  /* no key, no name: `sale` may belong to another */
+    union {
+        const struct record *one;  /* if `count` is 1 */
+        const struct record **all; /* in the order of sending */
+    } requests;
+    union {
+        const char *id;                 /* the order that the first yes names, else the key */
+        const struct ledger_sale *sale; /* of that id, if `has_sale` */
+    } bought;
+    uint32_t count;      /* of requests, at least 1 */
+    uint32_t yes : 27;   /* the first yes to arrive: its place in the requests plus 1; 0: none */
+    bool has_sale : 1;   /* else no sale has its id */
+    bool has_order : 1;  /* the order of its id is its own, if there is one */
+    bool is_unknown : 1; /* the outcome of a request is unknown */
+    bool is_named : 1;   /* its id is the id of an order */
+    bool is_seated : 1;  /* no key, no name: its sale may belong to another */
 };
+_Static_assert(sizeof(struct purchase) == 24, "there are millions of purchases");
+
+/* Its request at a place below `count`. */
+static inline const struct record *purchase_request(const struct purchase *purchase, size_t place) {
+    return purchase->count == 1 ? purchase->requests.one : purchase->requests.all[place];
+}
+static inline const char *purchase_key(const struct purchase *purchase) {
+    return record_key(purchase_request(purchase, 0));
+}
+/* The first yes to arrive, or NULL. */
+static inline const struct record *purchase_yes(const struct purchase *purchase) {
+    return purchase->yes > 0 ? purchase_request(purchase, purchase->yes - 1) : NULL;
+}
+/* The sale of its id, or NULL. */
+static inline const struct ledger_sale *purchase_sale(const struct purchase *purchase) {
+    return purchase->has_sale ? purchase->bought.sale : NULL;
+}
+static inline const char *purchase_id(const struct purchase *purchase) {
+    return purchase->has_sale ? purchase->bought.sale->order_id : purchase->bought.id;
+}
 
 /* The first request with a yes or an unknown outcome, or the first one if there is none. A request
  * that was told no sold nothing. */
@@ -32,8 +61,14 @@ const struct record *purchase_seller(const struct purchase *purchase);
 int64_t purchase_sent_ns(const struct purchase *purchase);
 /* When the first yes arrived; LINEAR_NEVER: none did. */
 static inline int64_t purchase_answered_ns(const struct purchase *purchase) {
-    return purchase->yes != NULL ? purchase->yes->received_ns : LINEAR_NEVER;
+    return purchase->yes > 0 ? purchase_yes(purchase)->received_ns : LINEAR_NEVER;
 }
+
+/* A walk over the requests of all purchases. Zeroed: at its beginning. */
+struct judge_walk {
+    size_t purchase;
+    uint32_t request;
+};
 
 /* The purchase of a sale, and the time in which the sale happened. */
 struct buyer {
@@ -118,19 +153,18 @@ struct judge {
     struct anomaly_found *found; /* ANOMALY_COUNT of them, shared by all products */
 
     /* Indexes, by judge_open(). */
-    const struct record **requests; /* of all purchases, one after the other */
-    size_t request_count;
+    size_t request_count;    /* of all purchases */
     struct ids_entry *named; /* the purchases of replies that name their order, by order */
     size_t named_count;
-    bool is_mirrored;                   /* each order stands at the place of its sale */
-    const struct ledger_sale **by_unit; /* sales, by unit, then time */
-    struct ids_entry *by_key;           /* sales that tell their key, by key, then id */
+    bool is_mirrored;         /* each order stands at the place of its sale */
+    uint32_t *by_unit;        /* places of sales, by unit, then time */
+    struct ids_entry *by_key; /* sales that tell their key, by key, then id */
     size_t key_count;
     int64_t sold;                  /* units of all sales */
     int64_t most;                  /* units of the largest sale, at least 1 */
     bool is_mixed;                 /* sales have different quantities */
     bool has_matches;              /* replies can be compared with orders: by ids or by keys */
-    struct buyer *buyers;          /* in the order of the sales */
+    uint32_t *buyers;              /* of each sale; judge_buyer() reads them */
     struct ledger_row whole;       /* in place of stock rows when there are none */
     const struct ledger_row *rows; /* at least one, by shard */
     size_t row_count;
@@ -175,7 +209,15 @@ void judge_close(struct judge *judge);
 /* The purchase that asked for the order of this id: its key is the id, or its yes names the id. The
  * first of several, or NULL. */
 const struct purchase *judge_find(const struct judge *judge, const char *id);
-const struct buyer *judge_buyer(const struct judge *judge, const struct ledger_sale *sale);
+struct buyer judge_buyer(const struct judge *judge, const struct ledger_sale *sale);
+/* The next request of the walk, or NULL at its end. */
+const struct record *judge_next(const struct judge *judge, struct judge_walk *walk);
+/* The order that was recorded for the purchase, or NULL. */
+const struct ledger_order *judge_order(const struct judge *judge, const struct purchase *purchase);
+/* The sale at a place in the order of units. */
+static inline const struct ledger_sale *judge_by_unit(const struct judge *judge, size_t place) {
+    return &judge->ledger->sales[judge->by_unit[place]];
+}
 /* The stock row of a shard, or NULL. */
 const struct ledger_row *judge_row(const struct judge *judge, int64_t shard);
 enum sale_kind judge_sale_kind(const struct judge *judge, const struct ledger_sale *sale);

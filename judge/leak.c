@@ -67,7 +67,7 @@ static int64_t units_sold(const struct judge *judge, int64_t shard) {
     int64_t count = 0, end = INT64_MIN;
 
     for (size_t i = 0; i < judge->ledger->sale_count; i++) {
-        const struct ledger_sale *sale = judge->by_unit[i];
+        const struct ledger_sale *sale = judge_by_unit(judge, i);
         const int64_t first = judge_first_unit(sale), own_end = first + sale->quantity;
 
         if (sale->shard != shard || own_end <= end)
@@ -111,15 +111,15 @@ static void find_wrong(struct judge *judge) {
     }
 }
 
-static int by_number(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = (*(const struct ledger_sale *const *)b)->unit;
-
-    return (x > y) - (x < y);
-}
-
 static bool leak_is_sold(const struct judge *judge, int64_t unit) {
-    return bsearch(&unit, judge->by_unit, judge->ledger->sale_count,
-                   sizeof(const struct ledger_sale *), by_number) != NULL;
+    size_t low = 0;
+
+    for (size_t count = judge->ledger->sale_count; count > 0; count /= 2)
+        if (judge_by_unit(judge, low + count / 2)->unit < unit) {
+            low += count / 2 + 1;
+            count--;
+        }
+    return low < judge->ledger->sale_count && judge_by_unit(judge, low)->unit == unit;
 }
 
 static bool is_somewhere(const struct judge *judge, int64_t unit) {
@@ -283,9 +283,9 @@ static int64_t count_held(const struct judge *judge) {
 
     for (size_t i = 0; i < judge->purchase_count && judge->ledger->can_return; i++) {
         const struct purchase *purchase = &judge->purchases[i];
-        const enum record_outcome last = purchase->requests[purchase->count - 1]->outcome;
+        const enum record_outcome last = purchase_request(purchase, purchase->count - 1)->outcome;
 
-        holders += purchase->yes == NULL && purchase->sale == NULL && last != RECORD_SOLD_OUT;
+        holders += purchase->yes == 0 && !purchase->has_sale && last != RECORD_SOLD_OUT;
     }
     return holders * judge->most;
 }

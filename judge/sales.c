@@ -73,7 +73,7 @@ static void sales_find_twins(struct judge *judge) {
         return;
     }
     for (size_t i = 0; i < judge->ledger->sale_count; i++) {
-        const struct ledger_sale *sale = judge->by_unit[i];
+        const struct ledger_sale *sale = judge_by_unit(judge, i);
         const int64_t units = judge->ledger->is_unnumbered ? sale->quantity > 0 : sale->quantity;
         const int64_t first = judge_first_unit(sale), own_end = first + units;
         const int64_t twice = last != NULL ? (own_end < end ? own_end : end) - first : 0;
@@ -162,7 +162,7 @@ static void find_double_keys(struct judge *judge) {
             strcmp(a->order_id, b->order_id) == 0)
             continue;
         purchase = judge_find(judge, a->key);
-        if (purchase != NULL && purchase->yes != NULL && purchase_other_yes(purchase) != NULL)
+        if (purchase != NULL && purchase->yes > 0 && purchase_other_yes(purchase) != NULL)
             continue;
         judge_found(judge, ANOMALY_DUPLICATE, 1, "key %s bought twice: order %s and order %s",
                     a->key, a->order_id, b->order_id);
@@ -376,36 +376,38 @@ static void found_ghost(struct judge *judge, const struct purchase *purchase) {
 
 /* A yes to the key that differs from its first yes, or NULL. */
 static const struct record *purchase_other_yes(const struct purchase *purchase) {
-    assert(purchase->yes != NULL);
+    const struct record *yes = purchase_yes(purchase);
+
+    assert(yes != NULL);
     for (size_t i = 0; i < purchase->count; i++) {
-        const struct record *record = purchase->requests[i];
+        const struct record *record = purchase_request(purchase, i);
 
         if (record->outcome == RECORD_SOLD &&
-            (strcmp(record_order_id(record), record_order_id(purchase->yes)) != 0 ||
-             record->unit != purchase->yes->unit))
+            (strcmp(record_order_id(record), record_order_id(yes)) != 0 ||
+             record->unit != yes->unit))
             return record;
     }
     return NULL;
 }
 
 static bool has_duplicate(struct judge *judge, const struct purchase *purchase) {
-    const char *key = record_key(purchase->requests[0]);
+    const char *key = purchase_key(purchase), *id = purchase_id(purchase);
     const struct record *other = purchase_other_yes(purchase);
 
     if (other != NULL && (!judge_has_units(judge) || judge->is_shop_named))
         judge_found(judge, ANOMALY_DUPLICATE, 1,
-                    "key %s was answered with order %s, and with order %s", key, purchase->id,
+                    "key %s was answered with order %s, and with order %s", key, id,
                     record_order_id(other));
     else if (other != NULL)
         judge_found(judge, ANOMALY_DUPLICATE, 1,
                     "key %s was answered with order %s, unit %" PRId64 ", and with order %s, unit "
                     "%" PRId64,
-                    key, purchase->id, purchase->yes->unit, record_order_id(other), other->unit);
-    else if (judge->are_keys_ids && strcmp(purchase->id, key) != 0 && purchase->sale != NULL &&
-             judge_buyer(judge, purchase->sale)->purchase == purchase &&
+                    key, id, purchase_yes(purchase)->unit, record_order_id(other), other->unit);
+    else if (judge->are_keys_ids && strcmp(id, key) != 0 && purchase->has_sale &&
+             judge_buyer(judge, purchase_sale(purchase)).purchase == purchase &&
              ledger_find_sale(judge->ledger, key) != NULL)
         judge_found(judge, ANOMALY_DUPLICATE, 1, "key %s bought twice: order %s and order %s", key,
-                    key, purchase->id);
+                    key, id);
     else
         return false;
     if (judge->duplicate == NULL) {
@@ -424,10 +426,10 @@ static bool is_other_unit(const struct judge *judge, const struct ledger_sale *s
 /* The key becomes the order's id, so a promise under another id is worth nothing to the
  * customer. If the key has two orders, it was counted as a DUPLICATE before. */
 static void check_yes(struct judge *judge, const struct purchase *purchase, bool is_duplicate) {
-    const struct ledger_sale *sale = purchase->sale;
-    const char *key = record_key(purchase->requests[0]);
-    const int64_t unit = purchase->yes->unit;
-    const char *id = purchase->id;
+    const struct ledger_sale *sale = purchase_sale(purchase);
+    const char *key = purchase_key(purchase);
+    const int64_t unit = purchase_yes(purchase)->unit;
+    const char *id = purchase_id(purchase);
     char promise[JUDGE_UNIT];
 
     (void)judge_unit(judge, unit, promise);
@@ -438,13 +440,12 @@ static void check_yes(struct judge *judge, const struct purchase *purchase, bool
         judge_found(judge, ANOMALY_GHOST, 1,
                     "order %s was promised unit %" PRId64 ", and the ledger says %" PRId64, id,
                     unit, sale->unit);
-    else if (purchase->order == NULL)
+    else if (judge_order(judge, purchase) == NULL)
         judge_found(judge, ANOMALY_GHOST, 1, "order %s was promised %s, and no order was recorded",
                     id, promise);
-    else if (!is_duplicate && judge->is_shop_named &&
-             judge_buyer(judge, sale)->purchase != purchase)
+    else if (!is_duplicate && judge->is_shop_named && judge_buyer(judge, sale).purchase != purchase)
         judge_found(judge, ANOMALY_GHOST, 1, "order %s was promised to the customers %s and %s", id,
-                    record_key(judge_buyer(judge, sale)->purchase->requests[0]), key);
+                    purchase_key(judge_buyer(judge, sale).purchase), key);
     else if (!is_duplicate && !judge->is_shop_named && strcmp(id, key) != 0)
         judge_found(judge, ANOMALY_GHOST, 1,
                     "key %s was promised unit %" PRId64
@@ -464,40 +465,42 @@ static void found_orphan(struct judge *judge, const struct purchase *purchase,
 }
 
 static void check_no(struct judge *judge, const struct purchase *purchase) {
-    const struct ledger_sale *sale = purchase->sale;
-    const struct ledger_order *order = purchase->order;
+    const struct ledger_sale *sale = purchase_sale(purchase);
+    const struct ledger_order *order = judge_order(judge, purchase);
     char took[JUDGE_UNIT], place[JUDGE_PLACE];
 
     if (sale == NULL && order == NULL)
         return;
-    judge_found(
-        judge, ANOMALY_ORPHAN, 1, "order %s took %s%s, and its customer was %s", purchase->id,
-        sale != NULL ? judge_units(judge, sale, took) : judge_unit(judge, order->unit, took),
-        sale != NULL ? judge_place(sale, place) : " (an order without a sale)",
-        record_outcome_text(purchase->requests[0]->outcome));
+    judge_found(judge, ANOMALY_ORPHAN, 1, "order %s took %s%s, and its customer was %s",
+                purchase_id(purchase),
+                sale != NULL ? judge_units(judge, sale, took)
+                             : judge_unit(judge, order->unit, took),
+                sale != NULL ? judge_place(sale, place) : " (an order without a sale)",
+                record_outcome_text(purchase_request(purchase, 0)->outcome));
     found_orphan(judge, purchase, sale);
 }
 
 /* A customer that was told yes and repeats the key must be told yes again. A 503 or 500 is no
  * contradiction: it says only that the order could not be looked up. */
 static void check_repeats(struct judge *judge, const struct purchase *purchase) {
+    const struct ledger_sale *sale = purchase_sale(purchase);
+    const int64_t told_ns = purchase_answered_ns(purchase);
     char has[JUDGE_UNIT];
 
-    for (size_t i = 0; i < purchase->count; i++) {
-        const struct record *record = purchase->requests[i];
+    for (size_t i = 0; i < purchase->count && sale != NULL; i++) {
+        const struct record *record = purchase_request(purchase, i);
 
-        if (purchase->sale == NULL || record->sent_ns <= purchase->yes->received_ns ||
+        if (record->sent_ns <= told_ns ||
             (record->outcome != RECORD_SOLD_OUT && record->outcome != RECORD_REFUSED))
             continue;
         judge_found(judge, ANOMALY_ORPHAN, 1,
                     "order %s has %s, its customer was told so at %.3f s, asked again at %.3f s "
                     "and was %s",
-                    purchase->id, judge_units(judge, purchase->sale, has),
-                    (double)purchase->yes->received_ns / 1e9, (double)record->sent_ns / 1e9,
-                    record_outcome_text(record->outcome));
+                    sale->order_id, judge_units(judge, sale, has), (double)told_ns / 1e9,
+                    (double)record->sent_ns / 1e9, record_outcome_text(record->outcome));
         if (judge->orphan == NULL && judge->orphan_row == NULL)
             judge->denial = record;
-        found_orphan(judge, purchase, purchase->sale);
+        found_orphan(judge, purchase, sale);
         return;
     }
 }
@@ -507,32 +510,34 @@ static void check_repeats(struct judge *judge, const struct purchase *purchase) 
 static void check_shared(struct judge *judge, const struct purchase *purchase) {
     size_t promises = 0;
 
-    for (size_t i = 0; i < purchase->count; i++)
-        promises +=
-            purchase->requests[i]->outcome == RECORD_SOLD && !purchase->requests[i]->is_repeat;
+    for (size_t i = 0; i < purchase->count; i++) {
+        const struct record *record = purchase_request(purchase, i);
+
+        promises += record->outcome == RECORD_SOLD && !record->is_repeat;
+    }
     if (promises < 2)
         return;
     judge_found(judge, ANOMALY_GHOST, (int64_t)promises - 1,
-                "order %s was promised to %zu customers", purchase->id, promises);
+                "order %s was promised to %zu customers", purchase_id(purchase), promises);
     found_ghost(judge, purchase);
 }
 
 static void check_purchase(struct judge *judge, const struct purchase *purchase) {
     if (!purchase->is_named) { /* nothing says which order is its own */
-        judge->unknown_sold += purchase->yes == NULL && purchase->sale != NULL;
-    } else if (purchase->yes != NULL) {
+        judge->unknown_sold += purchase->yes == 0 && purchase->has_sale;
+    } else if (purchase->yes > 0) {
         check_yes(judge, purchase, has_duplicate(judge, purchase));
         check_repeats(judge, purchase);
         check_shared(judge, purchase);
     } else if (purchase->is_unknown) {
-        judge->unknown_sold += purchase->sale != NULL;
+        judge->unknown_sold += purchase->has_sale;
     } else {
         check_no(judge, purchase);
     }
 }
 
 static void check_sale(struct judge *judge, const struct ledger_sale *sale) {
-    const struct purchase *buyer = judge_buyer(judge, sale)->purchase;
+    const struct purchase *buyer = judge_buyer(judge, sale).purchase;
     char took[JUDGE_UNIT], place[JUDGE_PLACE];
 
     if (buyer == NULL) {
@@ -542,7 +547,7 @@ static void check_sale(struct judge *judge, const struct ledger_sale *sale) {
                         : "order %s took %s%s, and no customer was told yes or nothing for it",
                     sale->order_id, judge_units(judge, sale, took), judge_place(sale, place));
         found_orphan(judge, NULL, sale);
-    } else if (buyer->yes == NULL && buyer->is_unknown && buyer->order == NULL) {
+    } else if (buyer->yes == 0 && buyer->is_unknown && judge_order(judge, buyer) == NULL) {
         judge->unsettled++;
     }
 }
@@ -559,12 +564,12 @@ static void check_order(struct judge *judge, const struct ledger_order *order) {
     if (sale != NULL && sale->unit == order->unit)
         return;
     purchase = judge_find(judge, order->order_id);
-    if (sale == NULL && (purchase == NULL || (purchase->yes == NULL && purchase->is_unknown)))
+    if (sale == NULL && (purchase == NULL || (purchase->yes == 0 && purchase->is_unknown)))
         judge_found(judge, ANOMALY_GHOST, 1,
                     "order %s is recorded for %s, and the ledger has no such sale", order->order_id,
                     judge_unit(judge, order->unit, of));
     else if (sale != NULL &&
-             (purchase == NULL || purchase->yes == NULL || purchase->yes->unit == sale->unit))
+             (purchase == NULL || purchase->yes == 0 || purchase_yes(purchase)->unit == sale->unit))
         judge_found(judge, ANOMALY_GHOST, 1,
                     "order %s is recorded for unit %" PRId64 ", and the ledger says %" PRId64,
                     order->order_id, order->unit, sale->unit);
@@ -586,8 +591,8 @@ static void check_promises(struct judge *judge) {
     for (size_t i = 0; i < judge->purchase_count; i++) {
         const struct purchase *ahead = &judge->purchases[i + IDS_AHEAD];
 
-        if (i + IDS_AHEAD < judge->purchase_count && ahead->sale != NULL)
-            __builtin_prefetch(judge_buyer(judge, ahead->sale));
+        if (i + IDS_AHEAD < judge->purchase_count && ahead->has_sale)
+            __builtin_prefetch(ahead->bought.sale);
         check_purchase(judge, &judge->purchases[i]);
     }
     for (size_t i = 0; i < judge->ledger->sale_count && judge->has_matches; i++)

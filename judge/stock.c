@@ -11,11 +11,11 @@
 
 /* Find the first and the last refusal by arrival. Returns the number of refusals. */
 static int64_t find_refusals(struct judge *judge) {
+    struct judge_walk walk = {.purchase = 0};
+    const struct record *record;
     int64_t count = 0;
 
-    for (size_t i = 0; i < judge->request_count; i++) {
-        const struct record *record = judge->requests[i];
-
+    while ((record = judge_next(judge, &walk)) != NULL) {
         if (record->outcome != RECORD_SOLD_OUT)
             continue;
         count++;
@@ -48,12 +48,11 @@ static void find_undersell(struct judge *judge, int64_t refusals) {
 /* The last refusal before `next_ns`. `early` gets how many there are before `latest_ns`. */
 static const struct record *find_before(const struct judge *judge, int64_t next_ns,
                                         int64_t latest_ns, int64_t *early) {
-    const struct record *before = NULL;
+    const struct record *before = NULL, *record;
+    struct judge_walk walk = {.purchase = 0};
 
     *early = 0;
-    for (size_t i = 0; i < judge->request_count; i++) {
-        const struct record *record = judge->requests[i];
-
+    while ((record = judge_next(judge, &walk)) != NULL) {
         if (record->outcome != RECORD_SOLD_OUT)
             continue;
         *early += record->received_ns < latest_ns;
@@ -69,8 +68,8 @@ static const struct record *find_before(const struct judge *judge, int64_t next_
  * before it: these two are the closest in time. */
 static void found_early_sold_out(struct judge *judge, const struct ledger_sale *next,
                                  const struct ledger_sale *latest) {
-    const int64_t next_ns = judge_buyer(judge, next)->sent_ns;
-    const int64_t latest_ns = judge_buyer(judge, latest)->sent_ns;
+    const int64_t next_ns = judge_buyer(judge, next).sent_ns;
+    const int64_t latest_ns = judge_buyer(judge, latest).sent_ns;
     int64_t early;
     const struct record *before = find_before(judge, next_ns, latest_ns, &early);
 
@@ -104,15 +103,15 @@ static void find_early_sold_out(struct judge *judge) {
 
     for (size_t i = 0; i < judge->ledger->sale_count; i++) {
         const struct ledger_sale *sale = &judge->ledger->sales[i];
-        const int64_t sent_ns = judge_buyer(judge, sale)->sent_ns;
+        const int64_t sent_ns = judge_buyer(judge, sale).sent_ns;
         enum sale_kind kind = judge_sale_kind(judge, sale);
 
         if (sent_ns <= judge->refused_first->received_ns || kind == SALE_EITHER ||
             kind == SALE_AGAIN)
             continue;
-        if (next == NULL || sent_ns < judge_buyer(judge, next)->sent_ns)
+        if (next == NULL || sent_ns < judge_buyer(judge, next).sent_ns)
             next = sale;
-        if (latest == NULL || sent_ns > judge_buyer(judge, latest)->sent_ns)
+        if (latest == NULL || sent_ns > judge_buyer(judge, latest).sent_ns)
             latest = sale;
     }
     if (next != NULL)
@@ -129,15 +128,15 @@ static void find_early_yes(struct judge *judge) {
         const struct purchase *purchase = &judge->purchases[i];
         int64_t sent_ns;
 
-        if (purchase->yes == NULL || purchase->is_named)
+        if (purchase->yes == 0 || purchase->is_named)
             continue;
         sent_ns = purchase_sent_ns(purchase);
         if (sent_ns <= refused_ns)
             continue;
         if (next == NULL || sent_ns < next->sent_ns)
-            next = purchase->yes;
+            next = purchase_yes(purchase);
         if (latest == NULL || sent_ns > latest->sent_ns)
-            latest = purchase->yes;
+            latest = purchase_yes(purchase);
     }
     if (next != NULL && judge->empty_promises <= 0 && !judge->has_found[ANOMALY_EARLY_SOLD_OUT])
         found_early_yes(judge, next, latest);
@@ -171,7 +170,6 @@ struct rows {
     struct linear_row *rows;
     struct linear_answer *answers;
     struct linear_op *ops;
-    uint32_t *sales; /* of `ops`; 0: not a sale */
     size_t count;
     struct linear_open open;
 };
@@ -196,8 +194,8 @@ static void list_by_row(struct rows *rows) {
 
 /* Whether it may have taken as many units as the largest order, without a row of its own. */
 static bool is_open(const struct purchase *purchase) {
-    return purchase->is_seated || (purchase->yes != NULL && !purchase->is_named) ||
-           (purchase->yes == NULL && purchase->sale == NULL && purchase->is_unknown);
+    return purchase->is_seated || (purchase->yes > 0 && !purchase->is_named) ||
+           (purchase->yes == 0 && !purchase->has_sale && purchase->is_unknown);
 }
 
 static void add_undone(struct rows *rows, const struct record *record) {
@@ -207,7 +205,7 @@ static void add_undone(struct rows *rows, const struct record *record) {
 /* Each request may have given a unit back, except one: the request that took the unit of its
  * key, or that may have taken a unit without a row or made a nameless sale. */
 static void open_requests(struct rows *rows, const struct purchase *purchase) {
-    bool is_one_spoken_for = purchase->yes == NULL && purchase->sale != NULL;
+    bool is_one_spoken_for = purchase->yes == 0 && purchase->has_sale;
 
     if (is_open(purchase))
         for (int64_t i = 0; i < rows->judge->most; i++)
@@ -215,7 +213,7 @@ static void open_requests(struct rows *rows, const struct purchase *purchase) {
     if (is_open(purchase) && !purchase->is_seated)
         rows->judge->is_any_unknown = is_one_spoken_for = true;
     for (size_t i = purchase->count; i-- > 0;) {
-        const struct record *record = purchase->requests[i];
+        const struct record *record = purchase_request(purchase, i);
 
         if (judge_may_have_two(rows->judge, record))
             add_undone(rows, record);
@@ -233,7 +231,7 @@ static void find_open(struct rows *rows) {
         const struct purchase *purchase = &rows->judge->purchases[i];
 
         open_requests(rows, purchase);
-        if (purchase->yes != NULL && purchase->sale == NULL)
+        if (purchase->yes > 0 && !purchase->has_sale)
             rows->ghosts[rows->ghost_count++] = purchase;
     }
 }
@@ -253,9 +251,8 @@ static int32_t rows_rank_of(const struct ledger_row *row, int64_t unit) {
 }
 
 static void rows_add_op(struct rows *rows, struct linear_op op, const struct ledger_sale *sale) {
-    rows->ops[rows->count] = op;
-    rows->sales[rows->count++] =
-        sale != NULL ? (uint32_t)(sale - rows->judge->ledger->sales) + 1 : 0;
+    op.tag = sale != NULL ? (uint32_t)(sale - rows->judge->ledger->sales) + 1 : 0;
+    rows->ops[rows->count++] = op;
 }
 
 /* How far below its rank a unit lay: one that came back to the count may be sold from any place. */
@@ -274,19 +271,19 @@ static void rows_add_sale(struct rows *rows, const struct ledger_row *row,
                                              [SALE_EITHER] = LINEAR_EITHER,
                                              [SALE_AGAIN] = LINEAR_AGAIN,
                                              [SALE_WRONG] = LINEAR_OK};
-    const struct buyer *buyer = judge_buyer(rows->judge, sale);
+    const struct buyer buyer = judge_buyer(rows->judge, sale);
     const enum sale_kind kind = judge_sale_kind(rows->judge, sale);
 
     for (int64_t i = 0; i < sale->quantity; i++)
-        rows_add_op(rows,
-                    (struct linear_op){.invoke_ns = buyer->sent_ns,
-                                       .return_ns = buyer->answered_ns,
-                                       .rank = rows_rank_of(row, sale->unit + i),
-                                       .kind = kinds[kind],
-                                       .below = below_of(row, sale, kind),
-                                       .is_nameless =
-                                           buyer->purchase != NULL && buyer->purchase->is_seated},
-                    sale);
+        rows_add_op(
+            rows,
+            (struct linear_op){.invoke_ns = buyer.sent_ns,
+                               .return_ns = buyer.answered_ns,
+                               .rank = rows_rank_of(row, sale->unit + i),
+                               .kind = kinds[kind],
+                               .below = below_of(row, sale, kind),
+                               .is_nameless = buyer.purchase != NULL && buyer.purchase->is_seated},
+            sale);
 }
 
 /* A unit was taken, at an unknown time. */
@@ -298,7 +295,7 @@ static struct linear_op taken(int64_t rank, enum linear_kind kind) {
 /* A promise without a row is told as a GHOST, so its unit counts as sold, at an unknown time. */
 static void add_ghosts(struct rows *rows, const struct ledger_row *row, int64_t left) {
     for (size_t i = 0; i < rows->ghost_count; i++) {
-        int64_t rank = rows->ghosts[i]->yes->unit - row->first_unit;
+        int64_t rank = purchase_yes(rows->ghosts[i])->unit - row->first_unit;
 
         if (rank >= left && rank < row->initial)
             rows_add_op(rows, taken(rank, LINEAR_OK), NULL);
@@ -345,9 +342,7 @@ static void rows_collect(struct rows *rows, size_t which) {
 
 /* NULL: it is not a sale. */
 static const struct ledger_sale *sale_at(const struct rows *rows, const struct linear_op *op) {
-    const uint32_t place = rows->sales[op - rows->ops];
-
-    return place > 0 ? &rows->judge->ledger->sales[place - 1] : NULL;
+    return op->tag > 0 ? &rows->judge->ledger->sales[op->tag - 1] : NULL;
 }
 
 static struct pair pair_of(const struct rows *rows, size_t which,
@@ -378,8 +373,8 @@ static void found_stale(const struct rows *rows, size_t which, const struct line
                 "order %s got unit %" PRId64 " and was answered at %.3f s; order %s, sent at "
                 "%.3f s, got unit %" PRId64,
                 pair.sales[0]->order_id, pair.sales[0]->unit,
-                (double)judge_buyer(judge, pair.sales[0])->answered_ns / 1e9,
-                pair.sales[1]->order_id, (double)judge_buyer(judge, pair.sales[1])->sent_ns / 1e9,
+                (double)judge_buyer(judge, pair.sales[0]).answered_ns / 1e9,
+                pair.sales[1]->order_id, (double)judge_buyer(judge, pair.sales[1]).sent_ns / 1e9,
                 pair.sales[1]->unit);
 }
 
@@ -496,14 +491,12 @@ static int allocate(struct rows *rows) {
     rows->rows = calloc(judge->row_count, sizeof *rows->rows);
     rows->answers = calloc(judge->row_count, sizeof *rows->answers);
     rows->ops = calloc(ops, sizeof *rows->ops);
-    rows->sales = calloc(ops, sizeof *rows->sales);
     rows->open.unknown_ns = calloc(unknown * (size_t)judge->most + 1, sizeof(int64_t));
     rows->open.undone_ns =
         calloc((judge->is_loaded ? 2 : 1) * judge->request_count + 1, sizeof(int64_t));
     return rows->first != NULL && rows->after != NULL && rows->ghosts != NULL &&
                    rows->rows != NULL && rows->answers != NULL && rows->ops != NULL &&
-                   rows->sales != NULL && rows->open.unknown_ns != NULL &&
-                   rows->open.undone_ns != NULL
+                   rows->open.unknown_ns != NULL && rows->open.undone_ns != NULL
                ? 0
                : -1;
 }
@@ -513,6 +506,8 @@ static int rows_check(struct rows *rows) {
     list_by_row(rows);
     for (size_t r = 0; r < rows->judge->row_count; r++)
         rows_collect(rows, r);
+    free(rows->after); /* the check needs memory */
+    rows->after = NULL;
     if (linear_check(rows->rows, rows->judge->row_count, &rows->open, rows->answers) != 0)
         return -1;
     rows_tell(rows);
@@ -534,7 +529,6 @@ int judge_stock(struct judge *judge) {
     free(rows.rows);
     free(rows.answers);
     free(rows.ops);
-    free(rows.sales);
     free(rows.open.unknown_ns);
     free(rows.open.undone_ns);
     return rc;

@@ -26,11 +26,10 @@
 
 static bool is_sold_since(const struct judge *judge, const struct ledger_sale *sale,
                           int64_t from_ns) {
-    const struct buyer *buyer = judge_buyer(judge, sale);
-    const int64_t at_us = sale->at_us;
+    const int64_t answered_ns = judge_buyer(judge, sale).answered_ns, at_us = sale->at_us;
 
-    if (buyer->answered_ns != LINEAR_NEVER || at_us == 0 || judge->ledger_start_us == 0)
-        return buyer->answered_ns >= from_ns;
+    if (answered_ns != LINEAR_NEVER || at_us == 0 || judge->ledger_start_us == 0)
+        return answered_ns >= from_ns;
     return at_us >= judge->ledger_start_us + from_ns / 1000;
 }
 
@@ -40,8 +39,7 @@ static bool is_any_served_since(const struct judge *judge, int64_t from_ns) {
         if (is_sold_since(judge, &judge->ledger->sales[i], from_ns))
             return true;
     for (size_t i = 0; i < judge->purchase_count; i++)
-        if (judge->purchases[i].yes != NULL &&
-            purchase_answered_ns(&judge->purchases[i]) >= from_ns)
+        if (judge->purchases[i].yes > 0 && purchase_answered_ns(&judge->purchases[i]) >= from_ns)
             return true;
     return judge->refused_last != NULL && judge->refused_last->received_ns >= from_ns;
 }
@@ -71,8 +69,11 @@ static bool tells_of_turn(const struct record *record, const struct stuck *stuck
 
 /* Whether the lock changed hands, by the answers to customers or by the results of raw commands. */
 static bool is_turn_taken(const struct judge *judge, const struct stuck *stuck) {
-    for (size_t i = 0; i < judge->request_count; i++)
-        if (tells_of_turn(judge->requests[i], stuck))
+    struct judge_walk walk = {.purchase = 0};
+    const struct record *record;
+
+    while ((record = judge_next(judge, &walk)) != NULL)
+        if (tells_of_turn(record, stuck))
             return true;
     for (size_t i = 0; judge->events != NULL && i < judge->events->count; i++) {
         const struct event *event = &judge->events->items[i];
@@ -96,8 +97,8 @@ static int64_t wanted_until(const struct record *record) {
 
 /* The last request of this customer in the span if the customer was turned away, else NULL. */
 static const struct record *find_attempt(const struct purchase *purchase, int64_t from_ns) {
-    for (size_t i = purchase->count; i-- > 0 && purchase->sale == NULL && purchase->yes == NULL;) {
-        const struct record *record = purchase->requests[i];
+    for (size_t i = purchase->count; i-- > 0 && !purchase->has_sale && purchase->yes == 0;) {
+        const struct record *record = purchase_request(purchase, i);
 
         if (wanted_until(record) >= from_ns && record->status != STATUS_RATE &&
             (record->outcome == RECORD_BUSY || record->outcome == RECORD_FAILED ||
@@ -129,11 +130,12 @@ static int64_t count_attempts(const struct judge *judge, struct stuck *stuck) {
 
 /* Find the span. False: the demand was too short to show anything. */
 static bool find_span(const struct judge *judge, struct stuck *stuck) {
+    struct judge_walk walk = {.purchase = 0};
     int64_t first_ns = INT64_MAX, last_ns = 0;
+    const struct record *record;
 
     stuck->to_ns = 0;
-    for (size_t i = 0; i < judge->request_count; i++) {
-        const struct record *record = judge->requests[i];
+    while ((record = judge_next(judge, &walk)) != NULL) {
         const int64_t slack_ns = 2 * record_slack_ns(record);
 
         if (record->sent_ns > 0 && record->sent_ns + slack_ns < first_ns)

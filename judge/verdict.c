@@ -119,32 +119,59 @@ static int sort_requests(const struct record **requests, size_t count) {
     return code;
 }
 
-static void take_request(struct purchase *purchase, const struct record *record) {
-    const struct record *yes = purchase->yes;
+static void take_requests(struct purchase *purchase) {
+    for (uint32_t i = 0; i < purchase->count; i++) {
+        const struct record *record = purchase_request(purchase, i);
 
-    purchase->count++;
-    purchase->is_unknown = purchase->is_unknown || record->outcome == RECORD_UNKNOWN;
-    if (record->outcome == RECORD_SOLD && (yes == NULL || record->received_ns < yes->received_ns))
-        purchase->yes = record;
+        purchase->is_unknown = purchase->is_unknown || record->outcome == RECORD_UNKNOWN;
+        if (record->outcome == RECORD_SOLD && record->received_ns < purchase_answered_ns(purchase))
+            purchase->yes = (i + 1) & PURCHASE_PLACES;
+    }
 }
 
 /* The order that a reply names, also a reply of no; or NULL. */
 static const char *named_order(const struct purchase *purchase) {
     for (size_t i = 0; i < purchase->count; i++)
-        if (record_order_id(purchase->requests[i])[0] != '\0')
-            return record_order_id(purchase->requests[i]);
+        if (record_order_id(purchase_request(purchase, i))[0] != '\0')
+            return record_order_id(purchase_request(purchase, i));
     return NULL;
 }
 
 static void purchase_sum_up(struct purchase *purchase, const struct verdict_case *judged) {
-    const struct record *yes = purchase->yes;
+    const struct record *yes = purchase_yes(purchase);
 
-    purchase->id = yes != NULL ? record_order(yes) : record_key(purchase_seller(purchase));
+    purchase->bought.id = yes != NULL ? record_order(yes) : record_key(purchase_seller(purchase));
     if (judged->is_shop_named && yes == NULL && named_order(purchase) != NULL)
-        purchase->id = named_order(purchase);
+        purchase->bought.id = named_order(purchase);
     purchase->is_named =
         !judged->is_shop_named || judged->are_keys_ids ||
         (yes != NULL ? record_order_id(yes)[0] != '\0' : named_order(purchase) != NULL);
+}
+
+/* Keeps the list of requests only for keys with several. */
+static void group_requests(struct purchases *purchases, size_t count) {
+    const struct record **requests = purchases->requests;
+    size_t kept = 0;
+
+    for (size_t first = 0, end; first < count; first = end) {
+        struct purchase *purchase = &purchases->all[purchases->count++];
+
+        for (end = first + 1; end < count && requests[end]->item == requests[first]->item; end++)
+            if (strcmp(record_key(requests[end]), record_key(requests[first])) != 0)
+                break;
+        purchase->count = (uint32_t)(end - first);
+        purchase->requests.one = requests[first];
+        for (size_t i = first; i < end && purchase->count > 1; i++)
+            requests[kept++] = requests[i];
+    }
+    requests = realloc(requests, (kept + 1) * sizeof(const struct record *));
+    purchases->requests = requests != NULL ? requests : purchases->requests;
+    requests = purchases->requests;
+    for (size_t i = 0; i < purchases->count; i++)
+        if (purchases->all[i].count > 1) {
+            purchases->all[i].requests.all = requests;
+            requests += purchases->all[i].count;
+        }
 }
 
 static int purchases_make(struct purchases *purchases, const struct verdict_case *judged) {
@@ -161,17 +188,11 @@ static int purchases_make(struct purchases *purchases, const struct verdict_case
         qsort(purchases->requests, count, sizeof(const struct record *), purchase_by_key);
     else if (sort_requests(purchases->requests, count) != 0)
         return -1;
-    for (size_t i = 0; i < count; i++) {
-        const struct record *record = purchases->requests[i];
-        const struct record *before = i > 0 ? purchases->requests[i - 1] : NULL;
-
-        if (before == NULL || before->item != record->item ||
-            strcmp(record_key(before), record_key(record)) != 0)
-            purchases->all[purchases->count++].requests = &purchases->requests[i];
-        take_request(&purchases->all[purchases->count - 1], record);
-    }
-    for (size_t i = 0; i < purchases->count; i++)
+    group_requests(purchases, count);
+    for (size_t i = 0; i < purchases->count; i++) {
+        take_requests(&purchases->all[i]);
         purchase_sum_up(&purchases->all[i], judged);
+    }
     return 0;
 }
 
@@ -211,19 +232,19 @@ static bool overlap_span_of(const struct purchase *purchase, struct span *span) 
     bool has_any = false;
 
     for (size_t i = 0; i < purchase->count; i++) {
-        const struct record *record = purchase->requests[i];
+        const struct record *record = purchase_request(purchase, i);
 
         if (!has_competed(record))
             continue;
         if (!has_any)
-            *span = (struct span){record->sent_ns, record->received_ns, 0, purchase->sale != NULL};
+            *span = (struct span){record->sent_ns, record->received_ns, 0, purchase->has_sale};
         has_any = true;
         if (record_slack_us(record) > span->slack_us)
             span->slack_us = record_slack_us(record);
         if (record->received_ns > span->end)
             span->end = record->received_ns;
     }
-    if (has_any && purchase->yes != NULL)
+    if (has_any && purchase->yes > 0)
         span->end = purchase_answered_ns(purchase);
     if (has_any && span->end <= span->start) /* the clock is too coarse */
         span->end = span->start + 1;
@@ -486,7 +507,7 @@ static int judge_products(const struct verdict_case *judged, const struct purcha
                               .found = verdict->found,
                               .purchases = &purchases->all[next]};
 
-        while (next < purchases->count && purchases->all[next].requests[0]->item == item)
+        while (next < purchases->count && purchase_request(&purchases->all[next], 0)->item == item)
             next++;
         judge.purchase_count = (size_t)(&purchases->all[next] - judge.purchases);
         if (judge_open(&judge) != 0 || judge_sales(&judge) != 0 || judge_stock(&judge) != 0 ||

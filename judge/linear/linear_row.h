@@ -9,20 +9,22 @@
 #define LINEAR_BEFORE INT64_MIN /* an invoke before all others */
 #define LINEAR_NEVER  INT64_MAX /* a return that did not come */
 
+/* A byte, because there are millions of operations. */
 enum linear_kind {
     LINEAR_OK,       /* sold: `rank` units were left */
     LINEAR_SOLD_OUT, /* saw no unit left */
     LINEAR_AGAIN,    /* sold: the unit that was sold as `rank` before and came back */
     LINEAR_EITHER,   /* LINEAR_OK or LINEAR_AGAIN: not known which */
     LINEAR_BACK      /* not sold: the unit of `rank` came back and can be sold */
-};
+} __attribute__((packed));
 
 struct linear_op {
     int64_t invoke_ns;
     int64_t return_ns; /* not before the invoke */
     int32_t rank;      /* not of LINEAR_SOLD_OUT */
+    int32_t below; /* of a stack: how far its unit lay below the place of its rank; < 0: above */
+    uint32_t tag;  /* the caller's; the check does not use it */
     enum linear_kind kind;
-    int32_t below;    /* of a stack: how far its unit lay below the place of its rank; < 0: above */
     bool is_nameless; /* a sale by an open operation of unknown outcome; not known which */
 };
 
