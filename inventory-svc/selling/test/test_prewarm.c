@@ -285,6 +285,22 @@ static void test_an_order_is_brought_with_all_of_its_notes(void **state) {
     assert_int_equal(ask("SELECT count(*) FROM returned_unit WHERE product_id = '%s'", id), 1);
 }
 
+/* Redis remembers it for its key, and no note has it. */
+static void test_a_cancelled_order_with_a_key_is_forgotten(void **state) {
+    const char *id = make_product("prewarm,shards=1", 5);
+    size_t count = 1;
+
+    assert_int_equal(sell(&buyers[0], id, new_id()), OUTCOME_SOLD);
+    WAIT_FOR(&instance.loop, !is_noted(id));
+    assert_int_equal(own_redis_do(&own, "HLEN sale:{%s}:stock:orders", id), 1);
+    assert_int_equal(sell_one(id), OUTCOME_SOLD);
+    assert_true(cancel_order(buyers[0].order_id));
+    in_fiber(bring, &count);
+    assert_int_equal(own_redis_do(&own, "HLEN sale:{%s}:stock:orders", id), 0);
+    WAIT_FOR(&instance.loop, !is_noted(id));
+    expect_units(id, 1, ANY);
+}
+
 /* For example, a product of a database that was made anew. */
 static void test_a_product_that_is_gone_holds_up_no_other(void **state) {
     size_t count = 1;
@@ -616,6 +632,7 @@ int main(void) {
         TEST(test_an_order_that_was_cancelled_does_not_come_back),
         TEST(test_a_note_that_two_bring_is_one_sale),
         TEST(test_an_order_is_brought_with_all_of_its_notes),
+        TEST(test_a_cancelled_order_with_a_key_is_forgotten),
         TEST(test_a_product_that_is_gone_holds_up_no_other),
         TEST(test_a_unit_that_redis_sells_twice_is_written_once),
         TEST(test_a_redis_that_lost_its_data_sells_only_rows_that_it_never_had),
