@@ -582,7 +582,7 @@ static void tell_duplicate(struct counterexample *example, const struct judge *j
 
     if (judge->same_key[0] != NULL)
         tell_pair_of_key(example, judge, judge->same_key[0], judge->same_key[1],
-                         judge->same_key[0]->key);
+                         ledger_extra(judge->same_key[0]).key);
     if (purchase == NULL || judge->same_key[0] != NULL)
         return;
     key = purchase_key(purchase);

@@ -15,7 +15,7 @@ void counterexample_tell_unbacked(struct counterexample *example, const struct j
     counterexample_say(example,
                        "A bought %" PRId32 " unit%s, and the shop holds %" PRId64 " for it.",
                        judge->unbacked->quantity, judge->unbacked->quantity == 1 ? "" : "s",
-                       judge->unbacked->reserved);
+                       ledger_extra(judge->unbacked).reserved);
     if (is_right)
         counterexample_say(example,
                            "%" PRId64 " left and %" PRId64 " held are the stock of %" PRId64 ".",

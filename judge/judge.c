@@ -135,9 +135,9 @@ static int index_keys(struct judge *judge) {
 
     judge->by_key = calloc(ledger->sale_count + 1, sizeof *judge->by_key);
     for (size_t i = 0; i < ledger->sale_count && judge->by_key != NULL; i++)
-        if (ledger->sales[i].key != NULL)
-            judge->by_key[judge->key_count++] =
-                (struct ids_entry){.id = ledger->sales[i].key, .row = &ledger->sales[i]};
+        if (ledger_extra(&ledger->sales[i]).key != NULL)
+            judge->by_key[judge->key_count++] = (struct ids_entry){
+                .id = ledger_extra(&ledger->sales[i]).key, .row = &ledger->sales[i]};
     return judge->by_key != NULL ? ids_sort(judge->by_key, judge->key_count) : -1;
 }
 

@@ -156,16 +156,16 @@ static const struct record *purchase_other_yes(const struct purchase *purchase);
 static void find_double_keys(struct judge *judge) {
     for (size_t i = 1; i < judge->key_count; i++) {
         const struct ledger_sale *a = judge->by_key[i - 1].row, *b = judge->by_key[i].row;
+        const char *key = judge->by_key[i].id;
         const struct purchase *purchase;
 
-        if (strcmp(judge->by_key[i - 1].id, judge->by_key[i].id) != 0 ||
-            strcmp(a->order_id, b->order_id) == 0)
+        if (strcmp(judge->by_key[i - 1].id, key) != 0 || strcmp(a->order_id, b->order_id) == 0)
             continue;
-        purchase = judge_find(judge, a->key);
+        purchase = judge_find(judge, key);
         if (purchase != NULL && purchase->yes > 0 && purchase_other_yes(purchase) != NULL)
             continue;
-        judge_found(judge, ANOMALY_DUPLICATE, 1, "key %s bought twice: order %s and order %s",
-                    a->key, a->order_id, b->order_id);
+        judge_found(judge, ANOMALY_DUPLICATE, 1, "key %s bought twice: order %s and order %s", key,
+                    a->order_id, b->order_id);
         if (judge->same_key[0] == NULL) {
             judge->same_key[0] = a;
             judge->same_key[1] = b;
@@ -176,16 +176,17 @@ static void find_double_keys(struct judge *judge) {
 static void find_unbacked(struct judge *judge) {
     for (size_t i = 0; i < judge->ledger->sale_count; i++) {
         const struct ledger_sale *sale = &judge->ledger->sales[i];
+        const int64_t reserved = ledger_extra(sale).reserved;
 
-        judge->held += number_max(sale->reserved, 0);
-        if (sale->reserved < 0 || sale->reserved >= sale->quantity)
+        judge->held += number_max(reserved, 0);
+        if (reserved < 0 || reserved >= sale->quantity)
             continue;
         judge->unbacked_count++;
-        judge->empty_count += sale->reserved == 0;
+        judge->empty_count += reserved == 0;
         judge->unbacked = judge->unbacked != NULL ? judge->unbacked : sale;
         judge_found(judge, ANOMALY_UNBACKED, 1,
                     "order %s bought %" PRId32 " unit%s, and the shop holds %" PRId64 " for it",
-                    sale->order_id, sale->quantity, sale->quantity == 1 ? "" : "s", sale->reserved);
+                    sale->order_id, sale->quantity, sale->quantity == 1 ? "" : "s", reserved);
     }
 }
 

@@ -78,7 +78,8 @@ static int64_t count_unbacked(const struct ledger *ledger) {
     int64_t units = 0;
 
     for (size_t i = 0; ledger->has_reserved && i < ledger->sale_count; i++)
-        units += number_max(ledger->sales[i].quantity - ledger->sales[i].reserved, 0);
+        units +=
+            number_max(ledger->sales[i].quantity - ledger_extra(&ledger->sales[i]).reserved, 0);
     return units;
 }
 

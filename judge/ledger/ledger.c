@@ -169,23 +169,33 @@ int ledger_keep_instance(struct ledger *ledger, const char **instance, const cha
     return *instance != NULL ? 0 : -1;
 }
 
+int ledger_keep_extra(struct ledger *ledger, struct ledger_sale *sale,
+                      const struct ledger_extra *extra) {
+    const bool is_any = extra->key != NULL || extra->fence != 0 || extra->reserved >= 0;
+
+    sale->extra = is_any ? texts_add_bytes(&ledger->texts, extra, sizeof *extra) : NULL;
+    return is_any && sale->extra == NULL ? -1 : 0;
+}
+
 int ledger_add_sale(struct ledger *ledger, const struct ledger_told *told) {
     struct ledger_sale *sales = add_row(ledger->sales, ledger->sale_count, sizeof *sales), *sale;
+    struct ledger_extra extra = {.fence = 0};
 
     if (sales == NULL)
         return -1;
     ledger->sales = sales;
     sale = &sales[ledger->sale_count];
     sale->order_id = texts_add(&ledger->texts, told->id);
-    sale->key = told->key != NULL ? texts_add(&ledger->texts, told->key) : NULL;
-    if (sale->order_id == NULL || (sale->key == NULL && told->key != NULL) ||
+    extra.key = told->key != NULL ? texts_add(&ledger->texts, told->key) : NULL;
+    extra.reserved = told->reserved < 0 ? -1 : told->reserved;
+    if (sale->order_id == NULL || (extra.key == NULL && told->key != NULL) ||
+        ledger_keep_extra(ledger, sale, &extra) != 0 ||
         ledger_keep_instance(ledger, &sale->instance, told->instance) != 0)
         return -1;
     sale->at_us = told->at_us;
     sale->quantity = (int32_t)told->quantity;
     sale->unit = told->unit;
     sale->remaining = told->remaining;
-    sale->reserved = told->reserved < 0 ? -1 : told->reserved;
     ledger->sale_count++;
     return 0;
 }
@@ -227,8 +237,8 @@ static void settle_untold(struct ledger *ledger) {
 
         have_units = have_units && sale->unit != LEDGER_UNTOLD;
         have_remaining = have_remaining && sale->remaining != LEDGER_UNTOLD;
-        ledger->has_keys = ledger->has_keys || sale->key != NULL;
-        ledger->has_reserved = ledger->has_reserved || sale->reserved >= 0;
+        ledger->has_keys = ledger->has_keys || ledger_extra(sale).key != NULL;
+        ledger->has_reserved = ledger->has_reserved || ledger_extra(sale).reserved >= 0;
     }
     ledger->has_unused = have_remaining && (ledger->can_return || more > LEDGER_NUMBERED_MAX);
     have_remaining = have_remaining && !ledger->has_unused;

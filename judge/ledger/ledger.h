@@ -18,19 +18,28 @@
 #define LEDGER_INSTANCE 32
 #define LEDGER_TIME     28 /* "2026-11-21T10:01:02.123456Z" */
 
+/* What few sales tell. */
+struct ledger_extra {
+    const char *key; /* the idempotency key of the order; NULL: its id is its key */
+    int64_t fence;
+    int64_t reserved; /* units that the shop holds for the order; -1: not told */
+};
+
 /* A row of the table reservation: one unit sold. Or an order of another shop. */
 struct ledger_sale {
     const char *order_id;
-    const char *key;      /* the idempotency key of the order; NULL: its id is its key */
-    const char *instance; /* NULL: not told */
-    int64_t at_us;        /* since 1970, by the database's clock; 0: not told */
+    const char *instance;             /* NULL: not told */
+    const struct ledger_extra *extra; /* NULL: no key, a fence of 0, and `reserved` not told */
+    int64_t at_us;                    /* since 1970, by the database's clock; 0: not told */
     int64_t unit;
-    int64_t fence;
     int64_t remaining; /* in its stock row after this sale; 0 for a listed returned unit */
-    int64_t reserved;  /* units that the shop holds for the order; -1: not told */
     int32_t quantity;  /* units that it sold: `unit` and the next ones, if it tells `remaining` */
     int32_t shard;
 };
+
+static inline struct ledger_extra ledger_extra(const struct ledger_sale *sale) {
+    return sale->extra != NULL ? *sale->extra : (struct ledger_extra){.reserved = -1};
+}
 
 /* Its instance; "": not told. */
 static inline const char *ledger_instance(const struct ledger_sale *sale) {
@@ -124,6 +133,12 @@ const char *ledger_keep_id(struct ledger *ledger, const char *id);
 __attribute__((warn_unused_result)) int ledger_keep_instance(struct ledger *ledger,
                                                              const char **instance,
                                                              const char *name);
+
+/* Gives the sale a copy of `extra`, if it tells anything; the key is not copied. Returns 0, or -1
+ * without memory. */
+__attribute__((warn_unused_result)) int ledger_keep_extra(struct ledger *ledger,
+                                                          struct ledger_sale *sale,
+                                                          const struct ledger_extra *extra);
 
 /* The units of all its sales. */
 int64_t ledger_sold(const struct ledger *ledger);

@@ -8,7 +8,7 @@
 
 struct texts_block {
     struct texts_block *before;
-    char bytes[];
+    char bytes[]; /* aligned like a pointer */
 };
 
 static struct texts_block *add_block(struct texts *texts, size_t length) {
@@ -22,16 +22,24 @@ static struct texts_block *add_block(struct texts *texts, size_t length) {
     return block;
 }
 
-const char *texts_add(struct texts *texts, const char *text) {
-    const size_t length = strlen(text) + 1;
+static void *add_copy(struct texts *texts, const void *bytes, size_t size) {
     const size_t room = texts->last != NULL && texts->used < BLOCK ? BLOCK - texts->used : 0;
-    char *copy;
+    void *copy;
 
-    if (room < length && add_block(texts, length) == NULL)
+    if (room < size && add_block(texts, size) == NULL)
         return NULL;
-    copy = memcpy(texts->last->bytes + texts->used, text, length);
-    texts->used += length;
+    copy = memcpy(texts->last->bytes + texts->used, bytes, size);
+    texts->used += size;
     return copy;
+}
+
+const char *texts_add(struct texts *texts, const char *text) {
+    return add_copy(texts, text, strlen(text) + 1);
+}
+
+const void *texts_add_bytes(struct texts *texts, const void *bytes, size_t size) {
+    texts->used = (texts->used + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *);
+    return add_copy(texts, bytes, size);
 }
 
 const char *texts_shared(const struct texts *texts, const char *text) {

@@ -17,6 +17,8 @@ struct texts {
 
 /* Returns a copy of the text, or NULL without memory. It lives until texts_free(). */
 const char *texts_add(struct texts *texts, const char *text);
+/* The same for bytes: the copy is aligned for a structure of pointers and numbers. */
+const void *texts_add_bytes(struct texts *texts, const void *bytes, size_t size);
 /* A text that is equal and was kept by texts_share(), or NULL. */
 const char *texts_shared(const struct texts *texts, const char *text);
 /* The same for a text out of few: a text that equals one of the first is that one. */

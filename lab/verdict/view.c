@@ -275,10 +275,8 @@ static void fill_sale(struct view *view, const struct model_world *world,
                                  .instance = world->instances[sold->instance],
                                  .at_us = VIEW_START_US + sold->number,
                                  .quantity = 1,
-                                 .reserved = -1,
                                  .unit = unit_for_judge(world, product, sold->unit),
                                  .shard = sold->shard,
-                                 .fence = sold->fence,
                                  .remaining = sold->remaining -
                                               (is_cart ? view_surplus(world, product) : 0)};
     ledger->units += is_first_of_unit(ledger, sale->unit);

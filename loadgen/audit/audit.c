@@ -282,17 +282,16 @@ static void *make_rows(const struct pg_query *query, size_t size, size_t *count)
 static int take_sales(const struct pg_query *query, struct ledger *ledger) {
     ledger->sales = make_rows(query, sizeof *ledger->sales, &ledger->sale_count);
     for (int row = 0; row < (int)ledger->sale_count; row++) {
+        const struct ledger_extra extra = {.fence = pg_int(query, row, 4), .reserved = -1};
         struct ledger_sale *sale = &ledger->sales[row];
 
         sale->order_id = texts_add(&ledger->texts, pg_text(query, row, 0));
-        if (sale->order_id == NULL ||
+        if (sale->order_id == NULL || ledger_keep_extra(ledger, sale, &extra) != 0 ||
             ledger_keep_instance(ledger, &sale->instance, pg_text(query, row, 3)) != 0)
             return -1;
         sale->quantity = 1;
-        sale->reserved = -1;
         sale->unit = pg_int(query, row, 1);
         sale->shard = (int32_t)pg_int(query, row, 2);
-        sale->fence = pg_int(query, row, 4);
         sale->at_us = ledger_time_us(pg_text(query, row, 5));
         sale->remaining = pg_int(query, row, 6);
     }

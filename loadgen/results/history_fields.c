@@ -178,16 +178,16 @@ static const struct history_field returned[] = {
 };
 
 static const struct history_field sale[] = {
-    PLAIN(struct ledger_sale, OWNED, "order_id", order_id),
-    AMOUNT(struct ledger_sale, "unit", unit),
-    AMOUNT(struct ledger_sale, "remaining", remaining),
-    NUMBER(struct ledger_sale, "shard", shard, INT32_MIN, INT32_MAX),
-    NUMBER(struct ledger_sale, "fence", fence, INT64_MIN, INT64_MAX),
-    USUALLY(struct ledger_sale, 1, "quantity", quantity, 0, LEDGER_QUANTITY_MAX),
-    USUALLY(struct ledger_sale, -1, "reserved", reserved, -1, AMOUNT_MAX),
-    OPTIONAL(struct ledger_sale, OWNED, "key", key),
-    PLAIN(struct ledger_sale, NAME, "instance", instance),
-    PLAIN(struct ledger_sale, MOMENT, "at", at_us),
+    PLAIN(struct history_sale, OWNED, "order_id", sale.order_id),
+    AMOUNT(struct history_sale, "unit", sale.unit),
+    AMOUNT(struct history_sale, "remaining", sale.remaining),
+    NUMBER(struct history_sale, "shard", sale.shard, INT32_MIN, INT32_MAX),
+    NUMBER(struct history_sale, "fence", extra.fence, INT64_MIN, INT64_MAX),
+    USUALLY(struct history_sale, 1, "quantity", sale.quantity, 0, LEDGER_QUANTITY_MAX),
+    USUALLY(struct history_sale, -1, "reserved", extra.reserved, -1, AMOUNT_MAX),
+    OPTIONAL(struct history_sale, OWNED, "key", extra.key),
+    PLAIN(struct history_sale, NAME, "instance", sale.instance),
+    PLAIN(struct history_sale, MOMENT, "at", sale.at_us),
     END,
 };
 

@@ -111,7 +111,13 @@ extern const struct history_field history_event[];   /* struct event */
 extern const struct history_field history_clock[];   /* struct clock_sample */
 extern const struct history_field history_doubt[];   /* struct why */
 
-/* The rows of a ledger, a line each. */
+/* A sale in its line. */
+struct history_sale {
+    struct ledger_sale sale;
+    struct ledger_extra extra;
+};
+
+/* The rows of a ledger, a line each. The fields of a sale are those of struct history_sale. */
 struct history_rows {
     const char *type;
     const struct history_field *fields;

@@ -377,6 +377,21 @@ static void find_ids(struct reader *reader, struct history_line *line,
         line->find_kept = find_key;
 }
 
+/* Reads the line into the row. */
+static int take_row(struct reader *reader, const struct history_line *line,
+                    const struct history_rows *rows, void *row) {
+    struct history_sale sale = {.extra.key = NULL};
+
+    if (rows->array != offsetof(struct ledger, sales))
+        return history_line_read(line, rows->fields, row, &reader->why);
+    if (history_line_read(line, rows->fields, &sale, &reader->why) != 0)
+        return -1;
+    if (ledger_keep_extra(reader->ledger, &sale.sale, &sale.extra) != 0)
+        return why_set(&reader->why, "out of memory");
+    memcpy(row, &sale.sale, sizeof sale.sale);
+    return 0;
+}
+
 static int history_read_row(struct reader *reader, struct history_line *line,
                             const struct history_rows *rows) {
     size_t count;
@@ -390,7 +405,7 @@ static int history_read_row(struct reader *reader, struct history_line *line,
     line->texts = &reader->ledger->texts;
     line->ledger = reader->ledger;
     find_ids(reader, line, rows);
-    if (history_line_read(line, rows->fields, row, &reader->why) != 0)
+    if (take_row(reader, line, rows, row) != 0)
         return -1;
     memcpy(&count, (char *)reader->ledger + rows->count, sizeof count);
     count++;

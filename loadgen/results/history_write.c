@@ -188,6 +188,17 @@ static int write_begin(FILE *to, const struct round *round) {
     return code;
 }
 
+static int write_row(FILE *to, const struct history_rows *rows, const void *row) {
+    struct history_sale sale;
+
+    if (rows->array == offsetof(struct ledger, sales)) {
+        memcpy(&sale.sale, row, sizeof sale.sale);
+        sale.extra = ledger_extra(&sale.sale);
+        row = &sale;
+    }
+    return history_line_write(to, rows->type, rows->fields, row);
+}
+
 static int history_write_rows(FILE *to, const struct ledger *ledger,
                               const struct history_rows *rows) {
     const char *row;
@@ -196,7 +207,7 @@ static int history_write_rows(FILE *to, const struct ledger *ledger,
     memcpy(&row, (const char *)ledger + rows->array, sizeof row);
     memcpy(&count, (const char *)ledger + rows->count, sizeof count);
     for (size_t i = 0; i < count; i++)
-        if (history_line_write(to, rows->type, rows->fields, row + i * rows->size) != 0)
+        if (write_row(to, rows, row + i * rows->size) != 0)
             return -1;
     return 0;
 }

@@ -140,8 +140,8 @@ static void test_the_orders_of_a_shop_become_a_sorted_ledger(void **state) {
     assert_string_equal(ledger.sales[0].order_id, "a");
     assert_int_equal(ledger.sales[0].at_us, 0);
     assert_null(ledger.sales[0].instance);
-    assert_int_equal(ledger.sales[0].reserved, 0);
-    assert_string_equal(ledger.sales[1].key, "key-b");
+    assert_int_equal(ledger_extra(&ledger.sales[0]).reserved, 0);
+    assert_string_equal(ledger_extra(&ledger.sales[1]).key, "key-b");
     assert_int_equal(ledger.sales[1].at_us, 1795255262123456);
     assert_string_equal(ledger.sales[1].instance, "shop-2");
     assert_int_equal(ledger.sales[1].quantity, 2);
@@ -221,7 +221,7 @@ static void test_each_order_of_many_keeps_its_columns(void **state) {
     assert_int_equal(ledger_tell(&ledger, 1000, 0, rows, 1000, false, &why), 0);
     for (size_t i = 0; i < 1000; i++) {
         assert_int_equal(ledger.sales[i].unit, i);
-        assert_int_equal(ledger.sales[i].reserved, 2 * i);
+        assert_int_equal(ledger_extra(&ledger.sales[i]).reserved, 2 * i);
         assert_int_equal(ledger.orders[i].unit, i);
         assert_string_equal(ledger.orders[i].order_id, ledger.sales[i].order_id);
     }

@@ -41,6 +41,19 @@ static void test_a_text_may_be_longer_than_a_block(void **state) {
     free(text);
 }
 
+static void test_bytes_are_aligned_like_a_pointer(void **state) {
+    struct texts texts = {.last = NULL};
+
+    for (int64_t i = 0; i < COUNT; i++) {
+        const int64_t *kept = texts_add_bytes(&texts, &i, sizeof i);
+
+        assert_int_equal((uintptr_t)kept % sizeof(void *), 0);
+        assert_int_equal(*kept, i);
+        assert_string_equal(texts_add(&texts, "a"), "a");
+    }
+    texts_free(&texts);
+}
+
 static void add_three(void *arg) {
     struct texts texts = {.last = NULL};
 
@@ -62,6 +75,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_text_stays_where_it_is),
         cmocka_unit_test(test_a_text_may_be_longer_than_a_block),
+        cmocka_unit_test(test_bytes_are_aligned_like_a_pointer),
         cmocka_unit_test(test_no_memory_for_a_text_is_told),
     };
 

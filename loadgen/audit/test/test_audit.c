@@ -86,7 +86,7 @@ static void assert_ledger(void) {
     assert_int_equal(ledger->sales[0].remaining, 1);
     assert_string_equal(ledger->sales[0].instance, "i? 1");
     assert_int_equal(ledger->sales[1].shard, 1);
-    assert_int_equal(ledger->sales[1].fence, 8);
+    assert_int_equal(ledger_extra(&ledger->sales[1]).fence, 8);
     assert_string_equal(ledger->sales[1].instance, "i-2");
     assert_int_equal(ledger->sales[1].at_us, ledger_time_us("2126-01-02T10:00:00.500000Z"));
     assert_int_equal(ledger->order_count, 1);

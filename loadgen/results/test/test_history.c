@@ -316,7 +316,9 @@ static void test_what_a_reply_told_of_its_cost_is_written_by_name(void **state) 
 }
 
 static void test_numbers_and_texts_are_written_as_they_are_or_printable(void **state) {
-    sales[0].fence = INT64_MIN;
+    const struct ledger_extra extra = {.fence = INT64_MIN, .reserved = -1};
+
+    sales[0].extra = &extra;
     sales[0].instance = "a \"\\/\xc3\xa4 库存 \xf0\x9f\x98\x80";
     assert_written("{\"type\":\"sale\"", "\"fence\":-9223372036854775808,");
     assert_written("{\"type\":\"sale\"", "\"a \\\"\\\\/\xc3\xa4 库存 \xf0\x9f\x98\x80\"");

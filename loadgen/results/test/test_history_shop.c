@@ -15,6 +15,7 @@ static void test_a_round_of_another_shop_is_read_back(void **state) {
          .row = "\xc3\xa4 \"1\", 2",
          .at_us = 1795255262123456,
          .order_id = "a-long-id/7"}};
+    const struct ledger_extra extra = {.key = "key-7", .reserved = 0};
     const struct round *read;
     int doubted = 0;
 
@@ -26,9 +27,8 @@ static void test_a_round_of_another_shop_is_read_back(void **state) {
     ledger.writes = writes;
     ledger.write_count = 2;
     sale->order_id = id;
-    sale->key = "key-7";
+    sale->extra = &extra;
     sale->quantity = 3;
-    sale->reserved = 0;
     orders[1].order_id = id;
     assert_int_equal(record_set_order_id(&recorder->records[1], &recorder->texts, id), 0);
     (void)why_set(&written.one.doubts[0], "2 replies matched no rule");

@@ -51,8 +51,7 @@ static void sell_product(int number, int product) {
                                  .unit = row->first_unit + row->available,
                                  .remaining = row->available,
                                  .shard = product,
-                                 .quantity = 1,
-                                 .reserved = -1};
+                                 .quantity = 1};
     sale->at_us = ledger_time_us("2026-01-01T00:00:00.000000Z") + (int64_t)ledger->sale_count;
     ledger->counted++;
 }

@@ -87,7 +87,6 @@ void add_sale(uint32_t item, const char *id, int64_t shard, int64_t unit, int64_
 
     *sale = (struct ledger_sale){.order_id = keep_id(id),
                                  .quantity = 1,
-                                 .reserved = -1,
                                  .unit = unit,
                                  .shard = (int32_t)shard,
                                  .remaining = remaining,

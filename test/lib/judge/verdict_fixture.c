@@ -74,7 +74,6 @@ struct ledger_sale *ledger_row(int number, int64_t unit) {
     ledger.sale_count++;
     *sale = (struct ledger_sale){.order_id = ids[number],
                                  .quantity = 1,
-                                 .reserved = -1,
                                  .unit = unit,
                                  .remaining = unit - 1,
                                  .instance = number % 2 == 0 ? "inventory-1" : "inventory-2",

@@ -25,6 +25,7 @@ static void fill_options(void) {
 
 /* Two sales (one of a repeated key), a refusal, and a request that was never sent. */
 static void fill_round(void) {
+    static const struct ledger_extra extra = {.fence = 77, .reserved = -1};
     struct record *record = sell(10);
 
     record->instance = recorder_instance(recorder, "inventory-\"1\"\xc3");
@@ -34,7 +35,7 @@ static void fill_round(void) {
     sell(9)->status = 201;
     request(RECORD_SOLD_OUT)->status = 409;
     request(RECORD_UNSENT);
-    sales[0].fence = 77;
+    sales[0].extra = &extra;
     ledger.row_count = 1;
     ledger.rows = &written.row;
     written.one = (struct round){.item = &written.options.list.items[1],
@@ -149,11 +150,12 @@ void assert_same_sale(const struct ledger_sale *a, const struct ledger_sale *b) 
     assert_int_equal(a->at_us, b->at_us);
     assert_int_equal(a->unit, b->unit);
     assert_int_equal(a->shard, b->shard);
-    assert_int_equal(a->fence, b->fence);
+    assert_int_equal(ledger_extra(a).fence, ledger_extra(b).fence);
     assert_int_equal(a->remaining, b->remaining);
     assert_int_equal(a->quantity, b->quantity);
-    assert_int_equal(a->reserved, b->reserved);
-    assert_string_equal(a->key != NULL ? a->key : "", b->key != NULL ? b->key : "");
+    assert_int_equal(ledger_extra(a).reserved, ledger_extra(b).reserved);
+    assert_string_equal(ledger_extra(a).key != NULL ? ledger_extra(a).key : "",
+                        ledger_extra(b).key != NULL ? ledger_extra(b).key : "");
 }
 
 void assert_same_order(const struct ledger_order *a, const struct ledger_order *b) {
