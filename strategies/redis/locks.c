@@ -34,7 +34,7 @@ const struct strategy strategy_redis_cohort = {
     .is_right = true,
     .survives = SURVIVES(CRASH) | SURVIVES(LOST_REPLY) | SURVIVES(EXPIRY),
     .default_shards = 1,
-    .default_handover = 16,
+    .default_handover = 32,
     .lock = LOCK_REDIS,
 };
 

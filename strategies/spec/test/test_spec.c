@@ -76,7 +76,7 @@ static void test_a_fence_and_replicas_are_options_of_some_leases(void **state) {
 
 static void test_hand_over_is_an_option_of_some_leases(void **state) {
     assert_int_equal(accepted("redis")->handover, 0);
-    assert_int_equal(accepted("redis-cohort")->handover, 16);
+    assert_int_equal(accepted("redis-cohort")->handover, 32);
     assert_int_equal(accepted("sharded")->handover, 16);
     assert_int_equal(accepted("sharded,handover=1000")->handover, 1000);
     assert_int_equal(accepted("pg-advisory")->handover, 0);
