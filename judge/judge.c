@@ -328,10 +328,10 @@ static struct buyer told_of(const struct judge *judge, size_t place, const char 
     return buyer;
 }
 
-/* `buyers` has a place and its kind, or 0: no request asked for the sale. The times follow from the
- * requests, so they need no memory. */
+/* `buyers` has a place and its kind, or 0: no request asked for the sale. The times of most buyers
+ * follow from their own requests, so they need no memory. */
 #define BUYER_ASKED  (UINT32_C(1) << 30) /* the place of a purchase: its key is that of the sale */
-#define BUYER_NAMED  (UINT32_C(2) << 30) /* in `named`: the first purchase that names the order */
+#define BUYER_NAMED  (UINT32_C(2) << 30) /* in `told`: any number of replies name the order */
 #define BUYER_SEATED (UINT32_C(3) << 30) /* of a purchase: it may have bought the sale */
 #define BUYER_PLACE  (BUYER_ASKED - 1)
 
@@ -342,7 +342,7 @@ struct buyer judge_buyer(const struct judge *judge, const struct ledger_sale *sa
     if (told - place == BUYER_ASKED)
         buyer = buyer_of(&judge->purchases[place], sale->order_id);
     else if (told - place == BUYER_NAMED)
-        buyer = told_of(judge, place, sale->order_id);
+        buyer = judge->told[place];
     else if (told - place == BUYER_SEATED)
         buyer.purchase = &judge->purchases[place];
     if (buyer.answered_ns < buyer.sent_ns) /* of another sale */
@@ -368,9 +368,15 @@ static void index_key_buyers(struct judge *judge) {
 }
 
 /* Sales, purchases and names are in the same order. All rows of one id have the same buyer. */
-static void index_buyers(struct judge *judge) {
-    size_t next = 0, name = 0;
+static int index_buyers(struct judge *judge) {
+    size_t next = 0, name = 0, last_told = SIZE_MAX;
+    uint32_t told = 0;
 
+    judge->told = calloc(
+        1 + (size_t)number_min((int64_t)judge->named_count, (int64_t)judge->ledger->sale_count),
+        sizeof *judge->told);
+    if (judge->told == NULL)
+        return -1;
     index_key_buyers(judge);
     for (size_t i = 0; i < judge->ledger->sale_count; i++) {
         const char *id = judge->ledger->sales[i].order_id;
@@ -387,9 +393,14 @@ static void index_buyers(struct judge *judge) {
         if (judge->are_keys_ids && next < judge->purchase_count &&
             compare_key(id, &judge->purchases[next]) == 0)
             *buyer = BUYER_ASKED + (uint32_t)next;
-        else if (*buyer == 0 && judge_is_named(judge, name, id))
-            *buyer = BUYER_NAMED + (uint32_t)name;
+        else if (*buyer == 0 && judge_is_named(judge, name, id)) {
+            if (name != last_told)
+                judge->told[told++] = told_of(judge, name, id);
+            last_told = name;
+            *buyer = BUYER_NAMED + told - 1;
+        }
     }
+    return 0;
 }
 
 /* A shop may give the id of an order that it gave up to the next customer. So a customer that was
@@ -536,7 +547,8 @@ int judge_open(struct judge *judge) {
         return -1;
     join_names(judge);
     join_keys(judge);
-    index_buyers(judge);
+    if (index_buyers(judge) != 0)
+        return -1;
     drop_names(judge);
     if (seat_nameless(judge) != 0)
         return -1;
@@ -551,6 +563,7 @@ void judge_close(struct judge *judge) {
     free(judge->by_unit);
     free(judge->by_key);
     free(judge->buyers);
+    free(judge->told);
 }
 
 int64_t judge_first_unit(const struct ledger_sale *sale) {

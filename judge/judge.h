@@ -164,7 +164,8 @@ struct judge {
     int64_t most;                  /* units of the largest sale, at least 1 */
     bool is_mixed;                 /* sales have different quantities */
     bool has_matches;              /* replies can be compared with orders: by ids or by keys */
-    uint32_t *buyers;              /* of each sale; judge_buyer() reads them */
+    uint32_t *buyers;              /* of each sale; judge_buyer() reads them and `told` */
+    struct buyer *told;            /* of sales that only replies name */
     struct ledger_row whole;       /* in place of stock rows when there are none */
     const struct ledger_row *rows; /* at least one, by shard */
     size_t row_count;

@@ -18,7 +18,7 @@
 #define LEDGER_INSTANCE 32
 #define LEDGER_TIME     28 /* "2026-11-21T10:01:02.123456Z" */
 
-/* What few sales tell. */
+/* Few sales tell these. */
 struct ledger_extra {
     const char *key; /* the idempotency key of the order; NULL: its id is its key */
     int64_t fence;
