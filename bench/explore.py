@@ -1,11 +1,9 @@
 """The schedules that lab explores in a second, and the time for all strategies, in CPU seconds: others may use the machine."""
 
 import json
-import os
 import subprocess
-import tempfile
 
-from measure import BUILD, ROOT, report
+from measure import BUILD, ROOT, report, used_by
 
 LAB = str(ROOT / BUILD / "bin" / "lab")
 SINGLE = ("none", "mutex", "redis", "pg-version", "atomic")
@@ -16,12 +14,8 @@ ROUNDS = 3
 
 def explore(*args):
     """Its output, its CPU seconds, and its peak memory in MB."""
-    with tempfile.TemporaryFile() as to:
-        child = subprocess.Popen([LAB, "explore", *args, "--json"], stdout=to)
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        to.seek(0)
-        return json.load(to), used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    text, used = used_by([LAB, "explore", *args, "--json"])
+    return json.loads(text), used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def strategies():
@@ -30,10 +24,7 @@ def strategies():
 
 
 def cpu_of(*command):
-    with open(os.devnull, "w", encoding="ascii") as to:
-        child = subprocess.Popen(command, stdout=to, cwd=ROOT)
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
+    _, used = used_by(command, cwd=ROOT)
     return used.ru_utime + used.ru_stime
 
 

@@ -29,6 +29,16 @@ def output_of(args, codes=(0,), **options):
     return done.stdout
 
 
+def used_by(args, **options):
+    """The output of a program, with any exit code, and its own use of the machine, without that of programs before it."""
+    with tempfile.TemporaryFile("w+") as to:
+        child = subprocess.Popen(args, stdout=to, **options)
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        to.seek(0)
+        return to.read(), used
+
+
 def script(text):
     path = tempfile.NamedTemporaryFile("w", suffix=".txt", delete=False)
     path.write(text)
